@@ -127,25 +127,22 @@ Status check_patch(const ShapeModel& m, std::size_t first, std::size_t& count, d
     return corrupt("a patch of no usable size or weight");
   }
   count = PatchModel::numbers(m.patch, static_cast<int>(rows));
-  const double around = offsets(m.patch.reach, m.patch.step);
-  work += around * around * m.patch.size() * (1 + rows);
+  work += work_of(m.patch, rows);
   return {};
 }
 
 Status check_profile(const ShapeModel& m, int level, const ShapeProfile& p, double& work) {
   std::size_t count = 2;
   if (p.kind == ProfileKind::kLine) {
-    const double line = m.line.length;
     count = size_of(m.line.length) * (1 + size_of(m.line.length));
-    work += offsets(m.line.reach, m.line.step) * line * line;
+    work += work_of(m.line);
   } else if (p.kind == ProfileKind::kHat) {
     const int patch = m.hat.patch_at(level);
     if (patch < 3 || patch > kMaxHatPatch) {
       return corrupt("the header's patch has " + std::to_string(patch) + " pixels there");
     }
-    const double around = offsets(m.hat.reach, m.hat.step);
     count = 1 + size_of(m.hat.size());
-    work += around * around * (8.0 * patch * patch + m.hat.size());
+    work += work_of(m.hat, level);
   } else if (p.kind == ProfileKind::kPatch) {
     CUFACE_TRY(check_patch(m, p.first_number, count, work));
   } else {
@@ -274,19 +271,31 @@ Status check_confidence(const ShapeModel& m) {
   return {};
 }
 
-/// The window that boxes give, in pixels of what is searched.
-Status check_window(const ShapeModel& m) {
-  ShapePoint points[kMaxShapePoints];
-  for (int i = 0; i < m.points; ++i) {
-    points[i] = {m.mean_shape[2 * size_of(i)], m.mean_shape[2 * size_of(i) + 1]};
-  }
-  const double mean_size = shape_size(m, {points, size_of(m.points)});
-  const double side = 2 * m.window * m.size / (m.start_scale * mean_size);
-  if (is_within(side, 16, kMaxShapeWindow)) return {};
-  return corrupt("the header's window is too large, or has no pixels");
+}  // namespace
+
+double work_of(const LineRule& rule) {
+  const double length = rule.length;
+  return offsets(rule.reach, rule.step) * length * length;
 }
 
-}  // namespace
+double work_of(const HatRule& rule, int level) {
+  const double around = offsets(rule.reach, rule.step), patch = rule.patch_at(level);
+  return around * around * (8 * patch * patch + rule.size());
+}
+
+double work_of(const PatchRule& rule, double rows) {
+  const double around = offsets(rule.reach, rule.step);
+  return around * around * rule.size() * (1 + rows);
+}
+
+double window_side(const ShapeModel& model) {
+  const auto at = [&](int i) {
+    return ShapePoint{model.mean_shape[2 * size_of(i)], model.mean_shape[2 * size_of(i) + 1]};
+  };
+  const double mean_size =
+      shape::size_between(at(model.size_left), at(model.size_right), at(model.size_below));
+  return 2 * model.window * model.size / (model.start_scale * mean_size);
+}
 
 std::vector<Point> mean_points(const ShapeModel& model) {
   std::vector<Point> out;
@@ -309,7 +318,9 @@ Status validate(const ShapeModel& model) {
   CUFACE_TRY(validate(model.scheme, model.points));
   CUFACE_TRY(check_confidence(model));
   CUFACE_TRY(check_weights(model));
-  return check_window(model);
+  if (!is_within(window_side(model), kLeastShapeWindow, kMaxShapeWindow))
+    return corrupt("the header's window is too large, or has no pixels");
+  return {};
 }
 
 }  // namespace cuface

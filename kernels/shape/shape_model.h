@@ -163,10 +163,14 @@ inline constexpr double kMaxShapeNumber = 1e6;
 inline constexpr std::size_t kMaxShapeBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxShapeNumbers = (std::size_t{62} << 20) / sizeof(double);
 /// Pixels of a window's side at the size that is searched.
-inline constexpr int kMaxShapeWindow = 1024;
+inline constexpr int kMaxShapeWindow = 1024, kLeastShapeWindow = 16;
 /// Additions of a search: all profiles and offsets in all iterations. Stasm's has 3e7,
 /// one of 68 patches of 13x13 in a subspace 7e8.
 inline constexpr double kMaxShapeWork = 2e9;
+/// Of looking for one point once; a patch has so many rows.
+double work_of(const LineRule& rule);
+double work_of(const HatRule& rule, int level);
+double work_of(const PatchRule& rule, double rows);
 
 /// Sizes, spans, indices, finiteness: kCorrupt and a sentence that says what is wrong. Reads all of
 /// the model once. Loaders and every public create() call it.
@@ -174,6 +178,10 @@ Status validate(const ShapeModel& model);
 
 /// The model's mean shape, in its own unit.
 std::vector<Point> mean_points(const ShapeModel& model);
+
+/// Pixels of a side of what is searched for the face of a box, at most kMaxShapeWindow. Needs the
+/// mean shape.
+double window_side(const ShapeModel& model);
 
 /// Of a shape of the model's points.
 double shape_size(const ShapeModel& model, std::span<const ShapePoint> shape);

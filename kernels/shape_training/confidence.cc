@@ -77,8 +77,13 @@ std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
     for (const SearchedFace& face : faces)
       if (face.is_plain) costs.push_back(face.costs[i]);
     std::ranges::sort(costs);
-    const double middle = costs[costs.size() / 2];
-    out.push_back({middle, std::max(costs[3 * costs.size() / 4] - middle, kLeast)});
+    // Where all faces are alike, any other costs a lot.
+    const auto cost = [&](std::size_t at) {
+      return std::clamp(costs[at], -kMaxShapeNumber, kMaxShapeNumber);
+    };
+    const double middle = cost(costs.size() / 2);
+    out.push_back(
+        {middle, std::clamp(cost(3 * costs.size() / 4) - middle, kLeast, kMaxShapeNumber)});
   }
   return out;
 }

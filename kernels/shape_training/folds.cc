@@ -38,11 +38,38 @@ class Folds {
         run_(run),
         workers_(run.threads > 0 ? run.threads : Workers::processors()) {}
 
+  /// Each fold's model is made without its pictures; what that lacks is told before all else.
+  Status check() const {
+    std::vector<std::size_t> outside(size_of(options_.confidence_folds)), counted(outside);
+    std::size_t all = 0;
+    for (std::size_t face = 0; face < faces_.boxes.size(); ++face) {
+      all += is_whole(face);
+      for (std::size_t fold = 0; fold < outside.size(); ++fold) {
+        if (size_of(fold_of(face)) == fold) continue;
+        ++counted[fold];
+        outside[fold] += is_whole(face);
+      }
+    }
+    const auto fewest = std::ranges::min_element(outside);
+    if (all < shape::kFewestWholeFaces || *fewest >= shape::kFewestWholeFaces)
+      return check_model_work(options_, faces_.landmarks, *std::ranges::min_element(counted), {});
+    return invalid("confidences: without the pictures of fold " +
+                   std::to_string(fewest - outside.begin() + 1) + " of " +
+                   std::to_string(outside.size()) + " there are " + std::to_string(*fewest) +
+                   " faces with all landmarks, and a shape is learnt from 3 or more; give more "
+                   "pictures, or --confidence-folds 0");
+  }
+
   /// Costs of each fold's faces by a model of the others.
   Result<shape::Calibration> calibration(std::span<const double> mean_shape) {
     std::vector<shape::SearchedFace> all;
     for (int fold = 0; fold < options_.confidence_folds; ++fold) {
-      CUFACE_TAKE(model, learn_others(fold));
+      Result<Model> learnt = learn_others(fold);
+      if (learnt.status().code() == StatusCode::kInvalidArgument)
+        return invalid("confidences: without the pictures of fold " + std::to_string(fold + 1) +
+                       " of " + std::to_string(options_.confidence_folds) + ": " +
+                       learnt.status().message() + "; --confidence-folds 0 leaves them out");
+      CUFACE_TAKE(model, std::move(learnt));
       CUFACE_TRY(search(*model, fold, all));
       if (run_.note)
         run_.note("confidences: fold " + std::to_string(fold + 1) + " of " +
@@ -54,6 +81,11 @@ class Folds {
  private:
   bool is_mirrored(std::size_t face) const {
     return faces_.unmirrored > 0 && faces_.picture_of[face] >= faces_.unmirrored;
+  }
+  bool is_whole(std::size_t face) const {
+    const std::size_t landmarks = size_of(faces_.landmarks);
+    return std::ranges::all_of(faces_.present.subspan(face * landmarks, landmarks),
+                               [](std::uint8_t p) { return p != 0; });
   }
   int fold_of(std::size_t face) const {
     const std::size_t picture = faces_.picture_of[face];
@@ -80,19 +112,14 @@ class Folds {
     quiet.watch = nullptr;
     quiet.note = nullptr;
     return shape::learn_shape(
-        {faces_.landmarks, faces_.pictures, picture_of, boxes, points, present, 0}, options_, quiet,
-        {});
+        {faces_.landmarks, faces_.pictures, picture_of, boxes, points, present, {}, 0}, options_,
+        quiet, {});
   }
 
   Status search(const ShapeModel& model, int fold, std::vector<shape::SearchedFace>& all) {
     std::vector<std::size_t> held_out;
-    const std::size_t landmarks = size_of(faces_.landmarks);
-    for (std::size_t face = 0; face < faces_.boxes.size(); ++face) {
-      const auto present = faces_.present.subspan(face * landmarks, landmarks);
-      if (fold_of(face) == fold && !is_mirrored(face) &&
-          std::ranges::all_of(present, [](std::uint8_t p) { return p != 0; }))
-        held_out.push_back(face);
-    }
+    for (std::size_t face = 0; face < faces_.boxes.size(); ++face)
+      if (fold_of(face) == fold && !is_mirrored(face) && is_whole(face)) held_out.push_back(face);
     std::vector<std::unique_ptr<shape::FaceSearch>> searches;
     for (int i = 0; i < workers_.count(); ++i)
       searches.push_back(std::make_unique<shape::FaceSearch>(
@@ -144,11 +171,14 @@ Result<Model> train_shape(const ShapeFaces& faces, const ShapeOptions& options, 
   CUFACE_TRY(validate(options, faces.landmarks));
   CUFACE_TRY(check(faces));
   return guarded("training a shape model", [&]() -> Result<Model> {
+    Folds folds(faces, options, run);
+    if (options.confidence_folds > 0) CUFACE_TRY(folds.check());
     CUFACE_TAKE(model, shape::learn_shape(faces, options, run, std::move(begun)));
     if (options.confidence_folds == 0) return model;
-    CUFACE_TAKE(calibration, Folds(faces, options, run).calibration(model->mean_shape));
-    // Without a face that could be searched for nothing is known.
-    return calibration.table.is_known() ? with(calibration, model) : Result<Model>(model);
+    CUFACE_TAKE(calibration, folds.calibration(model->mean_shape));
+    if (calibration.table.is_known()) return with(calibration, model);
+    if (run.note) run.note("no face could be searched for, so the model tells no confidences");
+    return model;
   });
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/faces/landmark_scheme.h"
 #include "kernels/shape_training/face_on_level.h"
 #include "kernels/shape_training/hats.h"
+#include "kernels/shape_training/mean_shape.h"
 #include "kernels/shape_training/patches.h"
 #include "kernels/shape_training/regression.h"
 #include "kernels/shape_training/weights.h"
@@ -27,19 +28,8 @@ std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
 Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
 
-/// Points whose distances are a face's size.
-void set_size_points(const ShapeOptions& options, int landmarks, ShapeModel& model) {
-  const SizePoints known = known_scheme(landmarks).size;
-  const bool use = known.is_known() && options.size_left < 0;
-  model.size_left = use ? known.left : options.size_left;
-  model.size_right = use ? known.right : options.size_right;
-  model.size_below = use ? known.below : options.size_below;
-}
-
 /// What a model's spans point into.
-struct Tables {
-  std::vector<double> mean_shape, eigenvalues, eigenvectors, weights;
-  std::vector<ShapeNeighbours> neighbours;
+struct Tables : shape::ShapeTables {
   LearntTextures textures;
 };
 
@@ -61,15 +51,19 @@ class Training {
     CUFACE_TRY(find_whole_faces());
     auto model = std::make_shared<ShapeModel>();
     auto tables = std::make_shared<Tables>();
-    CUFACE_TRY(make_shape(*model, *tables));
+    CUFACE_TRY(shape::make_shape(faces_, whole_, options_, *model, *tables));
+    tables->weights.assign(landmarks_, 1);
+    tables->neighbours = neighbours_of(faces_.landmarks);
     const std::size_t done = begun.profiles.size() / landmarks_;
-    if (begun.profiles.size() != done * landmarks_ || done > size_of(options_.levels))
-      return invalid("what was begun has other levels than this training");
+    CUFACE_TRY(check_begun(begun, done));
+    CUFACE_TRY(check_model_work(options_, faces_.landmarks, faces_.boxes.size(), begun));
     tables->textures = std::move(begun);
     for (int level = static_cast<int>(done); level < options_.levels; ++level) {
       CUFACE_TRY(learn_level(*model, level, tables->textures));
       CUFACE_TRY(check_model_size(options_, faces_.landmarks, tables->textures.numbers.size(),
                                   options_.levels - level - 1));
+      CUFACE_TRY(
+          check_model_work(options_, faces_.landmarks, faces_.boxes.size(), tables->textures));
       if (run_.watch) run_.watch(tables->textures);
     }
     show(*tables, *model);
@@ -93,86 +87,23 @@ class Training {
       if (std::ranges::all_of(present, [](std::uint8_t p) { return p != 0; }))
         whole_.push_back(face);
     }
-    if (whole_.size() < 3)
-      return invalid("a shape is learnt from 3 faces with all landmarks or more");
+    if (whole_.size() < shape::kFewestWholeFaces)
+      return invalid("a shape is learnt from 3 faces with all landmarks or more, and " +
+                     std::to_string(whole_.size()) + " of " + std::to_string(faces_.boxes.size()) +
+                     " have all");
     return {};
   }
 
-  Status make_shape(ShapeModel& model, Tables& t) {
-    const std::size_t n = 2 * landmarks_;
-    model.points = faces_.landmarks;
-    model.levels = options_.levels;
-    // A fifth iteration finds patches no better in faces that were not learnt from.
-    model.iterations = options_.iterations > 0 ? options_.iterations : is_patch_ ? 4 : 5;
-    model.rest = options_.rest;
-    model.refits = options_.refits;
-    model.constraint = ShapeConstraint::kIterated;
-    model.pyramid = ShapePyramid::kGaussian;
-    set_size_points(options_, faces_.landmarks, model);
-    model.size = options_.size;
-    model.mode_limit = options_.mode_limit;
-    model.noise = options_.noise;
-    model.least_weight = options_.least_weight;
-    model.first_rule_level = kMaxShapeLevels;
-    model.window = options_.window;
-    model.line = options_.line;
-    model.hat = is_hat_ ? options_.hat : HatRule{1, 1, 2, 3, 0, 0, 1, 1, 1};
-    if (is_patch_) model.patch = options_.patch;
-    std::vector<double> shapes;
-    for (const std::size_t face : whole_) {
-      const std::vector<ShapePoint> points = points_of(faces_, face);
-      if (!(shape_size(model, points) > 1)) return invalid("a face whose landmarks have no size");
-      for (const ShapePoint& p : points) shapes.insert(shapes.end(), {p.x, p.y});
-    }
-    const shape::AlignedShapes aligned = shape::align_shapes(shapes, landmarks_);
-    const std::size_t modes = std::min(
-        {shape::kept_modes(aligned.eigenvalues, options_.variance), size_of(kMaxShapeModes), n});
-    std::vector<ShapePoint> mean;
-    for (std::size_t i = 0; i < landmarks_; ++i)
-      mean.push_back({aligned.mean[2 * i], aligned.mean[2 * i + 1]});
-    const double unit = options_.size / shape_size(model, mean);
-    model.modes = static_cast<int>(modes);
-    for (std::size_t k = 0; k < modes; ++k)
-      t.eigenvalues.push_back(std::max(aligned.eigenvalues[k], 0.0) * unit * unit);
-    for (std::size_t r = 0; r < n; ++r)
-      for (std::size_t k = 0; k < modes; ++k)
-        t.eigenvectors.push_back(aligned.eigenvectors[r * n + k]);
-    for (ShapePoint& p : mean) p = {p.x * unit, p.y * unit};
-    place_in_box(mean, model, t);
-    t.weights.assign(landmarks_, 1);
-    t.neighbours = neighbours_of(faces_.landmarks);
+  /// What a checkpoint has of a training.
+  Status check_begun(const LearntTextures& begun, std::size_t done) const {
+    const auto fits = [&](const ShapeProfile& p) {
+      return p.kind == options_.profiles && p.first_number < begun.numbers.size();
+    };
+    if (begun.profiles.size() != done * landmarks_ || done > size_of(options_.levels) ||
+        !std::ranges::all_of(begun.profiles, fits) ||
+        begun.refit_limits.size() != (options_.refits > 0 && done > 0 ? landmarks_ : 0))
+      return invalid("what was begun does not fit this training");
     return {};
-  }
-
-  /// Where the mean shape lies in boxes, by least squares of all faces: its origin becomes their
-  /// middle.
-  void place_in_box(const std::vector<ShapePoint>& mean, ShapeModel& model, Tables& t) const {
-    std::vector<ShapePoint> average(landmarks_);
-    ShapePoint middle;
-    for (const std::size_t face : whole_) {
-      const Box& box = faces_.boxes[face];
-      const auto w = static_cast<double>(box.w), h = static_cast<double>(box.h);
-      const double x = static_cast<double>(box.x) + w / 2, y = static_cast<double>(box.y) + h / 2;
-      const std::vector<ShapePoint> points = points_of(faces_, face);
-      for (std::size_t i = 0; i < landmarks_; ++i)
-        average[i] = {average[i].x + (points[i].x - x) / w, average[i].y + (points[i].y - y) / h};
-    }
-    const double count = static_cast<double>(whole_.size());
-    for (ShapePoint& p : average) {
-      p = {p.x / count, p.y / count};
-      middle = {middle.x + p.x / static_cast<double>(landmarks_),
-                middle.y + p.y / static_cast<double>(landmarks_)};
-    }
-    double along = 0, squares = 0;
-    for (std::size_t i = 0; i < landmarks_; ++i) {
-      along += average[i].x * mean[i].x + average[i].y * mean[i].y;
-      squares += mean[i].x * mean[i].x + mean[i].y * mean[i].y;
-    }
-    model.start_scale = along / squares;
-    for (const ShapePoint& p : mean) {
-      t.mean_shape.push_back(p.x + middle.x / model.start_scale);
-      t.mean_shape.push_back(p.y + middle.y / model.start_scale);
-    }
   }
 
   /// What one face gives to one level: samples of all landmarks, and the edge's intensity there.
@@ -244,8 +175,7 @@ class Training {
                        : learn_samples(model, level, used, learnt));
     for (std::size_t i = 0; i < landmarks_; ++i) {
       const Texture& texture = learnt[i].texture;
-      if (learnt[i].faces < 2)
-        return invalid("landmark " + std::to_string(i) + " has no two faces to learn from");
+      if (learnt[i].faces < 2) return few_faces(model, level, i);
       if (learnt[i].faces < ShapeOptions::kFewestSamples && run_.note)
         run_.note("level " + std::to_string(level) + ", landmark " + std::to_string(i) +
                   ": learnt from " + std::to_string(learnt[i].faces) + " faces only");
@@ -257,6 +187,19 @@ class Training {
       if (level == 0 && options_.refits > 0) to.refit_limits.push_back(learnt[i].limit);
     }
     return {};
+  }
+
+  Status few_faces(const ShapeModel& model, int level, std::size_t landmark) const {
+    std::size_t refused = 0;
+    FaceOnLevel on_level;
+    for (std::size_t face = 0; face < faces_.boxes.size(); ++face)
+      refused += !on_level.make(faces_, face, model, level);
+    std::string why = "level " + std::to_string(level) + ", landmark " + std::to_string(landmark) +
+                      " has no two faces to learn from";
+    if (refused > 0)
+      why += ": " + std::to_string(refused) + " of " + std::to_string(faces_.boxes.size()) +
+             " faces are too large at --size, or too small after --levels";
+    return invalid(why);
   }
 
   /// Of patches and lines.

@@ -5,6 +5,9 @@
 
 namespace cuface::shape {
 
+/// With all landmarks.
+inline constexpr std::size_t kFewestWholeFaces = 3;
+
 /// As train_shape(), of arguments that it has checked.
 Result<std::shared_ptr<const ShapeModel>> learn_shape(const ShapeFaces& faces,
                                                       const ShapeOptions& options,

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <cstdio>
+#include <limits>
 #include <string>
 #include <utility>
 
+#include "kernels/common/try.h"
 #include "kernels/faces/landmark_scheme.h"
 #include "kernels/shape_training/shape_training.h"
 
@@ -17,7 +21,56 @@ std::size_t least_numbers(const ShapeOptions& o) {
   return PatchModel::numbers(o.patch, o.rows == PatchRows::kAll ? o.patch.size() : 1);
 }
 
+/// Of a patch that is learnt from so many faces, at least.
+double least_rows(const ShapeOptions& o, std::size_t faces) {
+  const auto size = static_cast<double>(o.patch.size());
+  if (o.rows == PatchRows::kAll) return size;
+  if (o.rows == PatchRows::kKept) return 1;
+  // Fewer directions than faces vary, and a subspace keeps no others.
+  return std::max(1.0, size + 1 - static_cast<double>(faces));
+}
+
+std::string rounded(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", number / 1e9);
+  return text;
+}
+
 }  // namespace
+
+int iterations_of(const ShapeOptions& o) {
+  if (o.iterations > 0) return o.iterations;
+  // A fifth iteration finds patches no better in faces that were not learnt from.
+  return o.profiles == ProfileKind::kPatch ? 4 : 5;
+}
+
+Status check_model_work(const ShapeOptions& o, int landmarks, std::size_t faces,
+                        const LearntTextures& learnt) {
+  const auto count = static_cast<std::size_t>(landmarks);
+  double all = 0;
+  for (int level = 0; level < o.levels; ++level) {
+    double work = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = static_cast<std::size_t>(level) * count + i;
+      const bool is_learnt =
+          at < learnt.profiles.size() && learnt.profiles[at].first_number < learnt.numbers.size();
+      work += o.profiles == ProfileKind::kLine ? work_of(o.line)
+              : o.profiles == ProfileKind::kHat
+                  ? work_of(o.hat, level)
+                  : work_of(o.patch, is_learnt ? learnt.numbers[learnt.profiles[at].first_number]
+                                               : least_rows(o, faces));
+    }
+    all += work * (iterations_of(o) + (level == 0 ? o.refits : 0));
+  }
+  if (all <= kMaxShapeWork) return {};
+  return invalid("a search with a model of these options takes " + rounded(all) +
+                 " billion additions or more, and cufacelandmark allows " + rounded(kMaxShapeWork) +
+                 "; lower " +
+                 (o.profiles == ProfileKind::kLine  ? "--line or --line-reach"
+                  : o.profiles == ProfileKind::kHat ? "--hat or --hat-reach"
+                                                    : "--patch or --reach") +
+                 (o.refits > 0 ? ", --refits" : "") + " or --levels");
+}
 
 Status check_model_size(const ShapeOptions& o, int landmarks, std::size_t numbers,
                         int levels_to_come) {
@@ -84,7 +137,8 @@ Status validate(const ShapeOptions& o, int landmarks) {
     return invalid("--weigh needs patches: others are not searched for in training");
   if (o.profiles != ProfileKind::kPatch && o.refits > 0)
     return invalid("--refits need patches: nothing else has limits of costs");
-  return check_model_size(o, landmarks, 0, o.levels);
+  CUFACE_TRY(check_model_size(o, landmarks, 0, o.levels));
+  return check_model_work(o, landmarks, std::numeric_limits<std::size_t>::max(), {});
 }
 
 }  // namespace cuface

@@ -4,14 +4,15 @@
 //
 // The room: procrustes.cc aligns shapes and finds their modes, textures.cc learns what is around
 // one landmark, hats.cc and patches.cc sample places beside it, weights.cc weighs it, learn_shape.h
-// goes through the levels, folds.cc calibrates by confidence.h. eigen.h has the eigenvectors,
-// regression.h the regression.
+// goes through the levels of a mean_shape.h, folds.cc calibrates by confidence.h. options.cc
+// refuses what no reader would take. eigen.h has the eigenvectors, regression.h the regression.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/common/geometry.h"
@@ -77,6 +78,7 @@ struct ShapeFaces {
   std::span<const Box> boxes;                 ///< [faces]: a detector's, which say where to start
   std::span<const Point> points;              ///< [faces][landmarks]
   std::span<const std::uint8_t> present;      ///< [faces][landmarks]
+  std::span<const std::string> where{};       ///< [faces], for messages; or none
   /// Pictures from this number on are those before, mirrored; 0: none is.
   std::size_t unmirrored = 0;
 };
@@ -95,6 +97,13 @@ struct LearntTextures {
   std::vector<double> numbers, refit_limits;
 };
 
+/// kInvalidArgument where the model's search is to be more work than a reader allows: with the
+/// rows of patches that have been learnt, and the fewest that so many faces leave on other levels.
+Status check_model_work(const ShapeOptions& options, int landmarks, std::size_t faces,
+                        const LearntTextures& learnt);
+/// ShapeModel::iterations.
+int iterations_of(const ShapeOptions& options);
+
 struct ShapeRun {
   int threads = 0;  ///< 0 = as many as there are processors; no byte depends on it
   const StopFlag* stop = nullptr;
@@ -107,8 +116,9 @@ struct ShapeRun {
 /// The model, validated, without a name. Faces with a missing landmark are left out. `begun` has
 /// its first levels, which are not learnt again; the result has the bytes of an undisturbed run.
 ///
-/// kInvalidArgument: options, sizes, fewer than 3 whole faces, a face of no size, or a `begun` that
-/// does not fit. kCorrupt: what is learnt is no usable model. kCancelled, kOutOfMemory.
+/// kInvalidArgument: options, sizes, fewer than 3 whole faces, or outside of a fold, a face of no
+/// size, or a `begun` that does not fit. kCorrupt: what is learnt is no usable model. kCancelled,
+/// kOutOfMemory.
 Result<std::shared_ptr<const ShapeModel>> train_shape(const ShapeFaces& faces,
                                                       const ShapeOptions& options,
                                                       const ShapeRun& run = {},

@@ -37,11 +37,11 @@ Moments moments(std::span<const float> samples, std::size_t size) {
 }
 
 /// With few samples, or a part that is flat in all of them, eigenvalues are 0.
-std::vector<double> floored(const std::vector<double>& values, double floor) {
+/// `most_alike` is the least where samples are all alike.
+std::vector<double> floored(const std::vector<double>& values, double floor, double most_alike) {
   double sum = 0;
   for (const double v : values) sum += std::max(v, 0.0);
-  constexpr double kLeast = 1e-9;  // where samples are all alike
-  const double least = std::max(floor * sum / static_cast<double>(values.size()), kLeast);
+  const double least = std::max(floor * sum / static_cast<double>(values.size()), most_alike);
   std::vector<double> out = values;
   for (double& v : out) v = std::max(v, least);
   return out;
@@ -51,7 +51,7 @@ std::vector<double> floored(const std::vector<double>& values, double floor) {
 
 Texture learn_patch(std::span<const float> samples, std::size_t size, const ShapeOptions& options) {
   const Moments m = moments(samples, size);
-  const std::vector<double> values = floored(m.eigen.values, options.floor);
+  const std::vector<double> values = floored(m.eigen.values, options.floor, 1e-9);
   const std::size_t kept = kept_modes(m.eigen.values, options.patch_variance);
   std::size_t first = options.rows == PatchRows::kResidual ? kept : 0;
   const std::size_t end = options.rows == PatchRows::kKept ? kept : size;
@@ -69,7 +69,8 @@ Texture learn_patch(std::span<const float> samples, std::size_t size, const Shap
 
 Texture learn_line(std::span<const float> samples, std::size_t size, double floor) {
   const Moments m = moments(samples, size);
-  const std::vector<double> values = floored(m.eigen.values, floor);
+  // Its inverses are a model's numbers, at most kMaxShapeNumber.
+  const std::vector<double> values = floored(m.eigen.values, floor, 2 / kMaxShapeNumber);
   Texture out;
   out.mean = m.mean;
   out.rows = size;

@@ -119,7 +119,7 @@ struct FaceInNoise {
   const std::vector<ImageView<const std::uint8_t>> pictures = {picture.view()};
   const std::uint32_t of = 0;
   const Box box{30, 30, 100, 100};
-  const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, 0};
+  const ShapeFaces faces{3, pictures, {&of, 1}, {&box, 1}, points, present, {}, 0};
   ShapeModel model;
 };
 

@@ -312,7 +312,7 @@ TEST(ShapeTraining, SamplesBeyondThePictureAreLeftOut) {
     ShapeModel model;
     model.size_left = model.size_right = 1, model.size_below = 2;
     model.size = static_cast<double>(std::hypot(20.0f, 50.0f));
-    return shape::used_landmarks({3, pictures, of, boxes, points, present, 0}, model, level, 20,
+    return shape::used_landmarks({3, pictures, of, boxes, points, present, {}, 0}, model, level, 20,
                                  share);
   };
   const auto faces_of = [&](const std::vector<std::uint8_t>& all, std::size_t landmark) {
@@ -337,46 +337,12 @@ TEST(ShapeTraining, FlatSamplesHaveAFloor) {
   for (const double v : found.matrix) EXPECT_LT(std::abs(v), kMaxShapeNumber);
 }
 
-TEST(ShapeTraining, WhatIsRefused) {
-  ShapeOptions options;
-  EXPECT_TRUE(validate(options, 68).ok());
-  EXPECT_EQ(validate(options, 67).code(), StatusCode::kInvalidArgument);
-  options.pull = -1;
-  EXPECT_NE(validate(options, 68).message().find("--pull"), std::string::npos);
-  options.pull = 1;
-  EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
-  options.pull = 0;
-  options.weigh = true;
-  EXPECT_NE(validate(options, 68).message().find("patches"), std::string::npos);
-  options.weigh = false;
-  options.floor = std::nan("");
-  EXPECT_NE(validate(options, 68).message().find("--floor"), std::string::npos);
-  options.floor = 0.1;
-  for (const double noise : {-1.0, 1e-200, 101.0, std::nan("")}) {
-    options.noise = noise;
-    EXPECT_NE(validate(options, 68).message().find("--noise"), std::string::npos) << noise;
-  }
-  ShapeFaces faces;
-  faces.landmarks = 68;
-  EXPECT_EQ(train_shape(faces, {}).status().code(), StatusCode::kInvalidArgument);
-}
-
-// 68 patches of 169 gradients and all rows: 28,732 numbers each, which are 14.9 MiB a level.
-TEST(ShapeTraining, AModelThatCouldNotBeReadIsRefusedBefore) {
-  ShapeOptions options;
-  options.profiles = ProfileKind::kPatch;
-  options.levels = 5;
-  EXPECT_TRUE(validate(options, 68).ok());
-  constexpr std::size_t kLevel = 68u * (2 + 169 + 169 * 169);
-  EXPECT_TRUE(check_model_size(options, 68, 4 * kLevel, 1).ok());
-  EXPECT_EQ(check_model_size(options, 68, 5 * kLevel, 0).code(), StatusCode::kInvalidArgument);
-  options.rows = PatchRows::kAll;
-  const Status refused = validate(options, 68);
-  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
-  for (const char* word : {"74 MiB", "62 MiB", "--levels", "--rows residual"})
-    EXPECT_NE(refused.message().find(word), std::string::npos) << refused.message();
-  options.levels = 4;
-  EXPECT_TRUE(validate(options, 68).ok());
+/// Inverses of what does not vary are still numbers that a model may have.
+TEST(ShapeTraining, LinesThatAreAllAlikeHaveAFloor) {
+  const std::vector<float> samples(9 * 50, 0.25f);
+  const shape::Texture found = shape::learn_line(samples, 9, 1e-6);
+  ASSERT_EQ(found.matrix.size(), 81u);
+  for (const double v : found.matrix) EXPECT_LE(std::abs(v), kMaxShapeNumber);
 }
 
 }  // namespace

@@ -181,6 +181,89 @@ def test_a_model_that_could_not_be_read_is_not_trained(drawn, tmp_path, points, 
     assert "level 1" not in done.stderr and not (tmp_path / "m.cuface").exists()
 
 
+@pytest.mark.parametrize("options, points, status, says", [
+    (("--hat-reach", 32), (), 1, "--hat or --hat-reach"), (("--hat-reach", 32), ("--points", 68), 2, "--hat or --hat-reach"),
+    (("--profiles", "lines", "--line", 63, "--line-reach", 32, "--iterations", 20, "--levels", 6), ("--points", 68), 2,
+     "--line or --line-reach or --levels"),
+    (("--profiles", "patches", "--patch", 31, "--reach", 8, "--refits", 1), (), 1, "--patch or --reach, --refits or --levels")])
+def test_a_model_that_takes_too_long_is_not_trained(drawn, tmp_path, options, points, status, says):
+    """How many rows patches have is learnt, but 40 faces leave 922 of 961 at least."""
+    done = run("shape", "--images", drawn, *options, *points, "--output", tmp_path / "m.cuface")
+    assert done.returncode == status and "billion additions" in done.stderr and says in done.stderr, done.stderr
+    assert "level 1" not in done.stderr and not (tmp_path / "m.cuface").exists()
+
+
+QUICK = ("--size", 40, "--levels", 2, "--displaced", 2)
+
+
+def some_of(drawn, name, rows):
+    """Labels of these faces; beside the others, as their pictures are."""
+    lines = drawn.read_text().splitlines()
+    path = drawn.parent / f"{name}.csv"
+    path.write_text("\n".join([lines[0], *(rows(lines[1:]))]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("count, says", [(1, "1 of 1 have all"), (2, "2 of 2 have all"), (3, "fold 1 of 5 there are 2 faces")])
+def test_too_few_faces(drawn, tmp_path, count, says):
+    """It is told before anything is learnt, with what helps."""
+    images = some_of(drawn, f"first{count}", lambda rows: rows[:count])
+    done = run("shape", "--images", images, *QUICK, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 1 and says in done.stderr and "level 1" not in done.stderr, done.stderr
+    if count < 3:
+        return
+    assert "--confidence-folds 0" in done.stderr
+    done = run("shape", "--images", images, *QUICK, "--confidence-folds", 0, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 0, done.stderr
+
+
+def test_all_faces_in_one_picture(drawn, tmp_path):
+    """They are in one fold, so nothing is left to learn from without it."""
+    images = some_of(drawn, "crowd", lambda rows: [rows[0]] * 5)
+    done = run("shape", "--images", images, *QUICK, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 1 and "fold 1 of 5 there are 0 faces" in done.stderr and "level 1" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("profiles", [("hats",), ("lines",), ("patches", "--gradient", "turns", "--patch", 7, "--pull", 400, "--weigh")])
+def test_faces_that_are_all_alike(drawn, tmp_path, profiles):
+    """Nothing varies, and yet all numbers are those of a model."""
+    for i in range(6):
+        shutil.copy(drawn.parent / "000000.png", drawn.parent / f"alike{i}.png")
+    images = some_of(drawn, "alike", lambda rows: [rows[0].replace("000000", f"alike{i}") for i in range(6)])
+    done = run("shape", "--images", images, *QUICK, "--confidence-folds", 2, "--profiles", *profiles, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([BUILD / "models/cuface-model", "check", tmp_path / "m.cuface"], check=False).returncode == 0
+    assert blocks(tmp_path / "m.cuface")[0]["modes"] == 1
+
+
+@pytest.mark.parametrize("options, says", [
+    (("--size", 400, "--window", 4), "change --size or --window"),
+    (("--size", 400, "--window", 0.5), "too large at --size")])
+def test_pictures_that_no_level_fits(drawn, tmp_path, options, says):
+    done = run("shape", "--images", drawn, *QUICK, *options, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 1 and says in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "1e999", "-", "0x1p3"])
+def test_points_that_are_no_numbers(drawn, tmp_path, number):
+    def spoilt(rows):
+        fields = rows[1].split(",")
+        fields[5] = number
+        return [rows[0], ",".join(fields), *rows[2:]]
+    done = run("shape", "--images", some_of(drawn, "spoilt", spoilt), *QUICK, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 1 and "spoilt.csv:3" in done.stderr and "no number" in done.stderr, done.stderr
+
+
+def test_a_face_without_a_size_is_named(drawn, tmp_path):
+    def flat(rows):
+        fields = rows[1].split(",")
+        first = drawn.read_text().splitlines()[0].split(",").index("x0")
+        fields[first:first + 136] = ["60"] * 136
+        return [rows[0], ",".join(fields), *rows[2:]]
+    done = run("shape", "--images", some_of(drawn, "flat", flat), *QUICK, "--output", tmp_path / "m.cuface")
+    assert done.returncode == 1 and "flat.csv:3: a face whose landmarks have no size" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("option, says", [
     ("--floor=0", "--floor"), ("--patch=8", "odd"), ("--size-points=1,2", "--size-points"), ("--edge-points=x", "--edge-points"),
     ("--levels=7", "--levels"), ("--hat=20", "--hat"), ("--hat=65", "--hat"), ("--ridge=0", "--ridge"),

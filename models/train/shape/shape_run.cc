@@ -77,6 +77,7 @@ class JobRunner {
                            faces_.boxes,
                            faces_.points,
                            faces_.present,
+                           faces_.where,
                            job_.faces.mirror ? views.size() / 2 : 0};
     ShapeRun run;
     run.threads = options_.threads;
