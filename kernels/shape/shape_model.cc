@@ -117,8 +117,8 @@ Status check_tables(const ShapeModel& m) {
 
 double offsets(int reach, int step) { return 1.0 + 2 * (reach / step); }
 
-/// Whether a patch's numbers can be a PatchModel; its rows and what one match costs.
-Status check_patch(const ShapeModel& m, std::size_t first, std::size_t& count, double& work) {
+/// Whether a patch's numbers can be a PatchModel, and how many they are.
+Status check_patch(const ShapeModel& m, std::size_t first, std::size_t& count) {
   if (m.patch.side == 0) return corrupt("a patch, but the header has no rule for it");
   if (first >= m.numbers.size() || m.numbers.size() - first < 2) return {};  // count says it
   const double rows = m.numbers[first], edge = m.numbers[first + 1];
@@ -127,24 +127,21 @@ Status check_patch(const ShapeModel& m, std::size_t first, std::size_t& count, d
     return corrupt("a patch of no usable size or weight");
   }
   count = PatchModel::numbers(m.patch, static_cast<int>(rows));
-  work += work_of(m.patch, rows);
   return {};
 }
 
-Status check_profile(const ShapeModel& m, int level, const ShapeProfile& p, double& work) {
+Status check_profile(const ShapeModel& m, int level, const ShapeProfile& p) {
   std::size_t count = 2;
   if (p.kind == ProfileKind::kLine) {
     count = size_of(m.line.length) * (1 + size_of(m.line.length));
-    work += work_of(m.line);
   } else if (p.kind == ProfileKind::kHat) {
     const int patch = m.hat.patch_at(level);
     if (patch < 3 || patch > kMaxHatPatch) {
       return corrupt("the header's patch has " + std::to_string(patch) + " pixels there");
     }
     count = 1 + size_of(m.hat.size());
-    work += work_of(m.hat, level);
   } else if (p.kind == ProfileKind::kPatch) {
-    CUFACE_TRY(check_patch(m, p.first_number, count, work));
+    CUFACE_TRY(check_patch(m, p.first_number, count));
   } else {
     return corrupt("a profile of an unknown kind");
   }
@@ -172,18 +169,16 @@ Status check_patches_apart(const ShapeModel& m) {
 }
 
 Status check_profiles(const ShapeModel& m) {
-  double all = 0;
   for (int level = 0; level < m.levels; ++level) {
-    double work = 0;
     for (int i = 0; i < m.points; ++i) {
-      if (const Status status = check_profile(m, level, m.profile(level, i), work); !status.ok()) {
+      if (const Status status = check_profile(m, level, m.profile(level, i)); !status.ok()) {
         return corrupt("level " + std::to_string(level) + ", landmark " + std::to_string(i) + ": " +
                        status.message());
       }
     }
-    all += work * (m.iterations + (level == 0 ? m.refits : 0));
   }
-  if (!(all <= kMaxShapeWork)) return corrupt("its header asks for more work than is allowed");
+  if (!(search_work(m) <= kMaxShapeWork))
+    return corrupt("its header asks for more work than is allowed");
   return check_patches_apart(m);
 }
 
@@ -286,6 +281,21 @@ double work_of(const HatRule& rule, int level) {
 double work_of(const PatchRule& rule, double rows) {
   const double around = offsets(rule.reach, rule.step);
   return around * around * rule.size() * (1 + rows);
+}
+
+double search_work(const ShapeModel& m) {
+  double all = 0;
+  for (int level = 0; level < m.levels; ++level) {
+    double work = 0;
+    for (int i = 0; i < m.points; ++i) {
+      const ShapeProfile& p = m.profile(level, i);
+      work += p.kind == ProfileKind::kLine  ? work_of(m.line)
+              : p.kind == ProfileKind::kHat ? work_of(m.hat, level)
+                                            : work_of(m.patch, m.numbers[p.first_number]);
+    }
+    all += work * (m.iterations + (level == 0 ? m.refits : 0));
+  }
+  return all;
 }
 
 double window_side(const ShapeModel& model) {

@@ -179,6 +179,9 @@ Status validate(const ShapeModel& model);
 /// The model's mean shape, in its own unit.
 std::vector<Point> mean_points(const ShapeModel& model);
 
+/// Additions of a search with a model whose profiles are sound, at most kMaxShapeWork.
+double search_work(const ShapeModel& model);
+
 /// Pixels of a side of what is searched for the face of a box, at most kMaxShapeWindow. Needs the
 /// mean shape.
 double window_side(const ShapeModel& model);

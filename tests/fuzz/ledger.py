@@ -14,7 +14,7 @@ import sys
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'docs', 'results', 'fuzz.json')
 GOAL_SECONDS = 1800
-TARGETS = ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network', 'wire')
+TARGETS = ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network', 'shape', 'wire')
 
 
 def load():

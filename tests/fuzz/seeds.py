@@ -3,7 +3,8 @@
 
 FOLDER/cascade_xml, FOLDER/dlib_dat and FOLDER/cuface; the last are the others, converted with the tool.
 FOLDER/detect and FOLDER/landmark are random choices, of which those targets build models. FOLDER/network has choices
-and a .cuface file, whose checksums the target makes right. FOLDER/wire has a meta of each kind.
+and a .cuface file, FOLDER/shape two such files, whose checksums the target makes right. FOLDER/wire has a meta of each
+kind.
 """
 import glob
 import json
@@ -68,6 +69,48 @@ def dat(landmarks, cascades, trees, depth, pool):
     return out
 
 
+def container(kind, header, blocks):
+    """A .cuface file, as docs/design/model-file.md describes it, without checksums."""
+    header, data = {'kind': kind, 'source': {}, **header, 'blocks': {}}, b''
+    for name, block in blocks.items():
+        data += bytes(-len(data) % 64)
+        header['blocks'][name] = [len(data), len(block)]
+        data += block
+    text = json.dumps(header).encode()
+    text += b' ' * (-(40 + len(text)) % 64)
+    return b'\x89CUFACE\n' + struct.pack('<IIQQQ', 1, len(text), len(data), 0, 0) + text + data
+
+
+def shape(iterated):
+    """A shape model of five points: lines, a HAT descriptor and patches, rules, refits and confidences."""
+    points, modes, line, patch, rows, hat = 5, 2, 3, 3, 2, 2 * 2 * 2
+    draw = random.Random(40)
+    doubles = lambda values: struct.pack('<%dd' % len(values), *values)
+    some = lambda n: [draw.uniform(-1, 1) for _ in range(n)]
+    numbers, profiles = [], b''
+    for kind in (0, 1, 2, 0, 2):
+        profiles += struct.pack('<iI', kind, len(numbers))
+        numbers += {0: some(line * (line + 1)), 1: some(1 + hat), 2: [rows, 1.5] + some(patch * patch * (1 + rows))}[kind]
+    term = lambda point, weight: struct.pack('<iid', point, 0, weight)
+    rule = struct.pack('<iiiiII', 1, 0, 0, 1, 0, 1) + term(1, 1) + term(2, -1) + 4 * term(0, 0) + struct.pack('<2d', 0.1, 0.06)
+    header = {'landmarks': points, 'modes': modes, 'levels': 1, 'iterations': 2, 'size_left': 0, 'size_right': 1, 'size_below': 4,
+              'first_rule_level': 0, 'line_length': line, 'line_reach': 2, 'line_step': 1, 'hat_rows': 2, 'hat_columns': 2,
+              'hat_bins': 2, 'hat_patch': 5, 'hat_patch_change': 0, 'hat_reach': 2, 'hat_step': 1, 'size': 16, 'mode_limit': 2,
+              'missing_within': 0, 'start_scale': 0.04, 'window': 1, 'hat_sigma': 0.5, 'hat_length': 10,
+              'constraint': int(iterated), 'pyramid': int(iterated), 'refits': 1, 'patch_side': patch, 'patch_reach': 1,
+              'patch_step': 1, 'patch_gradient': 2 if iterated else 1, 'patch_bilinear': 1, 'rest': 0.5, 'patch_q': 10,
+              'least_weight': 1, 'noise': 1.5 if iterated else 0,
+              'confidence': {'first': -2, 'at': [0.9, 0.5, 0.1],
+                             'parts': {'own': 1, 'around': 2, 'face': 1, 'reach': 0.5, 'shape': 1, 'least': -3, 'most': 10}}}
+    return container('shape', header, {
+        'mean_shape': doubles([-8, -8, 8, -8, -4, 0, 4, 0, 0, 8]), 'eigenvalues': doubles([4, 1]),
+        'eigenvectors': doubles([x / 4 for x in some(2 * points * modes)]), 'weights': doubles([1] * points),
+        'refit_limits': doubles([1] * points),
+        'neighbours': b''.join(struct.pack('<3i', max(i - 1, 0), min(i + 1, 4), i) for i in range(points)),
+        'profiles': profiles, 'numbers': doubles(numbers), 'rules': rule,
+        'moves': struct.pack('<iid', 1, 0, 1), 'usual_costs': doubles([1, 2] * (points + 1)), 'score_offsets': doubles([0.5] * points)})
+
+
 def network():
     """A network of two channels with heads at strides 4 and 8, as docs/design/model-file.md describes the file."""
     picture, pointwise, depthwise, pool, upsample_add = range(5)
@@ -82,14 +125,7 @@ def network():
     draw = random.Random(36)
     blocks = {'layers': layers, 'heads': struct.pack('<8i', *range(8, 16)),
               'weights': struct.pack('<%df' % weights, *(draw.uniform(-0.5, 0.5) for _ in range(weights)))}
-    header, data = {'kind': 'network', 'source': {}, 'blocks': {}}, b''
-    for name, block in blocks.items():
-        data += bytes(-len(data) % 64)
-        header['blocks'][name] = [len(data), len(block)]
-        data += block
-    text = json.dumps(header).encode()
-    text += b' ' * (-(40 + len(text)) % 64)
-    return b'\x89CUFACE\n' + struct.pack('<IIQQQ', 1, len(text), len(data), 0, 0) + text + data
+    return container('network', {}, blocks)
 
 
 def wire():
@@ -108,7 +144,7 @@ def wire():
 
 
 def main(folder, tool):
-    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network', 'wire'):
+    for name in ('cascade_xml', 'dlib_dat', 'cuface', 'detect', 'landmark', 'network', 'shape', 'wire'):
         os.makedirs(os.path.join(folder, name), exist_ok=True)
     stump = TREE.format('0 -1 0 0.25', '-1. 1.5')
     deep = TREE.format('2 1 0 -0.5 0 -1 1 0.25 -2 -3 0 1e-3', '1 2 3 4')
@@ -127,6 +163,9 @@ def main(folder, tool):
                 f.write(draw.randbytes(size))
     with open(os.path.join(folder, 'network', 'small.cuface'), 'wb') as f:
         f.write(network())
+    for name, iterated in (('one-pass', False), ('iterated', True)):
+        with open(os.path.join(folder, 'shape', name + '.cuface'), 'wb') as f:
+            f.write(shape(iterated))
     for kind, result in enumerate(wire()):
         with open(os.path.join(folder, 'wire', '%d.bin' % kind), 'wb') as f:
             f.write(bytes([kind]) + struct.pack('<2i', 64, 48) + result)
