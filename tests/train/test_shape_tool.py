@@ -193,6 +193,18 @@ def test_a_model_that_takes_too_long_is_not_trained(drawn, tmp_path, options, po
     assert "level 1" not in done.stderr and not (tmp_path / "m.cuface").exists()
 
 
+@pytest.mark.parametrize("profiles, options, idle", [
+    ("hats", ("--patch", 7, "--gradient", "turns", "--floor", 0.2), ("patch", "gradient", "floor")),
+    ("lines", ("--hat", 19, "--floor", 0.2), ("hat",)), ("patches", ("--patch", 7, "--line", 9), ("line",)), ("hats", ("--hat", 19), ())])
+def test_options_that_say_nothing_are_told(drawn, tmp_path, profiles, options, idle):
+    """Who forgets --profiles gets another model than the one that the options describe."""
+    done = run("shape", "--images", drawn, *QUICK, "--levels", 1, "--profiles", profiles, *options, "--confidence-folds", 0, "--output",
+               tmp_path / "m.cuface")
+    assert done.returncode == 0, done.stderr
+    told = [line.split("--")[1].split()[0] for line in done.stderr.splitlines() if "says nothing of" in line]
+    assert sorted(told) == sorted(idle + (("displaced",) if profiles == "lines" else ())), done.stderr
+
+
 QUICK = ("--size", 40, "--levels", 2, "--displaced", 2)
 
 

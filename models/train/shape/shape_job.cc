@@ -3,6 +3,7 @@
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "kernels/common/guarded.h"
 #include "kernels/common/try.h"
@@ -106,6 +107,41 @@ std::vector<Option> shape_options(ShapeJob& job) {
       option("confidence-folds", nullptr, "N", o.confidence_folds,
              "trainings without a part of the pictures, for confidences; 0 = none"),
   };
+}
+
+std::vector<std::string> idle_options(ShapeJob job) {
+  struct Used {
+    const char* name;
+    bool hats, patches, lines;
+  };
+  constexpr Used kUsed[] = {
+      {"patch", false, true, false},       {"reach", false, true, false},
+      {"gradient", false, true, false},    {"bilinear", false, true, false},
+      {"q", false, true, false},           {"rows", false, true, false},
+      {"edge", false, true, false},        {"patch-variance", false, true, false},
+      {"edge-points", false, true, false}, {"refit-share", false, true, false},
+      {"floor", false, true, true},        {"line", false, false, true},
+      {"line-reach", false, false, true},  {"hat", true, false, false},
+      {"hat-reach", true, false, false},   {"displaced", true, true, false},
+      {"target", true, true, false},       {"ridge", true, true, false}};
+  ShapeJob defaults;
+  const std::vector<Option> given = shape_options(job), usual = shape_options(defaults);
+  std::vector<std::string> idle;
+  for (const Used& used : kUsed) {
+    const ProfileKind kind = job.options.profiles;
+    const bool counts = kind == ProfileKind::kHat     ? used.hats
+                        : kind == ProfileKind::kPatch ? used.patches
+                                                      : used.lines;
+    for (std::size_t i = 0; i < given.size() && !counts; ++i)
+      if (std::string_view(given[i].name) == used.name && given[i].get() != usual[i].get())
+        idle.push_back(std::string("--") + given[i].name + " says nothing of " + given[0].get() +
+                       "; did you want --profiles " +
+                       (used.hats      ? "hats"
+                        : used.patches ? "patches"
+                                       : "lines") +
+                       "?");
+  }
+  return idle;
 }
 
 Status read_point_options(ShapeJob& job) {

@@ -30,6 +30,9 @@ struct ShapeJob {
 
 /// What decides about the bytes, by name: for the command line, a checkpoint and the model.
 std::vector<Option> shape_options(ShapeJob& job);
+/// Of the options that are not at their defaults those that say nothing with the job's profiles,
+/// each in a sentence.
+std::vector<std::string> idle_options(ShapeJob job);
 /// The texts of the job, read into its options. kInvalidArgument.
 Status read_point_options(ShapeJob& job);
 

@@ -24,6 +24,7 @@ class JobRunner {
 
   Result<int> work() {
     CUFACE_TRY(check_output("a shape model", job_.output, {".cuface"}));
+    for (const std::string& note : idle_options(job_)) run_.progress().warn(note);
     const Every loading(0);
     CUFACE_TRY(load());
     const double load_seconds = loading.since();
@@ -71,14 +72,10 @@ class JobRunner {
   Result<std::shared_ptr<const ShapeModel>> train() {
     std::vector<ImageView<const std::uint8_t>> views;
     for (Image<std::uint8_t>& picture : faces_.pictures) views.push_back(picture.view());
-    const ShapeFaces faces{faces_.landmarks,
-                           views,
-                           faces_.picture_of,
-                           faces_.boxes,
-                           faces_.points,
-                           faces_.present,
-                           faces_.where,
-                           job_.faces.mirror ? views.size() / 2 : 0};
+    const ShapeFaces faces{faces_.landmarks,  views,
+                           faces_.picture_of, faces_.boxes,
+                           faces_.points,     faces_.present,
+                           faces_.where,      job_.faces.mirror ? views.size() / 2 : 0};
     ShapeRun run;
     run.threads = options_.threads;
     run.stop = run_.stop();
