@@ -40,12 +40,11 @@ def labelled_faces():
 
 
 def patch_options():
-    """Those of the patches that tests/full/shape_folds scores. It has no choice of settings for them."""
+    """Those that tests/full/shape_folds has for patches of all faces."""
     loader = importlib.machinery.SourceFileLoader("shape_folds", str(SOURCE / "tests/full/shape_folds"))
     of_folds = importlib.util.module_from_spec(importlib.util.spec_from_loader("shape_folds", loader))
     loader.exec_module(of_folds)
-    (settings,) = of_folds.SETTINGS["masm"]
-    return of_folds.options(settings)
+    return of_folds.options(of_folds.SETTINGS["masm"][0])
 
 
 @functools.cache
