@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -60,8 +61,8 @@ class Folds {
                    "pictures, or --confidence-folds 0");
   }
 
-  /// Costs of each fold's faces by a model of the others.
-  Result<shape::Calibration> calibration(std::span<const double> mean_shape) {
+  /// Costs of each fold's faces by a model of the others; `model` is of all.
+  Result<shape::Calibration> calibration(const ShapeModel& model) {
     std::vector<shape::SearchedFace> all;
     for (int fold = 0; fold < options_.confidence_folds; ++fold) {
       Result<Model> learnt = learn_others(fold);
@@ -69,13 +70,26 @@ class Folds {
         return invalid("confidences: without the pictures of fold " + std::to_string(fold + 1) +
                        " of " + std::to_string(options_.confidence_folds) + ": " +
                        learnt.status().message() + "; --confidence-folds 0 leaves them out");
-      CUFACE_TAKE(model, std::move(learnt));
-      CUFACE_TRY(search(*model, fold, all));
+      CUFACE_TAKE(of_others, std::move(learnt));
+      CUFACE_TAKE(found, search(*of_others, shape::search_hard,
+                                [&](std::size_t face) { return fold_of(face) == fold; }));
+      if (has_own_part()) {
+        CUFACE_TAKE(own, own_costs(*of_others, fold));
+        if (own.empty()) found.clear();  // nothing is known of that model
+        for (shape::SearchedFace& face : found)
+          for (std::size_t i = 0; i < own.size(); ++i) face.costs[i] -= own[i];
+      }
+      std::ranges::move(found, std::back_inserter(all));
       if (run_.note)
         run_.note("confidences: fold " + std::to_string(fold + 1) + " of " +
                   std::to_string(options_.confidence_folds) + " done");
     }
-    return shape::calibrate(all, mean_shape);
+    shape::Calibration out = shape::calibrate(all, model.mean_shape);
+    if (has_own_part() && out.table.is_known()) {
+      CUFACE_TAKE(own, own_costs(model, -1));
+      for (std::size_t i = 0; i < own.size(); ++i) out.usual[i].middle += own[i];
+    }
+    return out;
   }
 
  private:
@@ -116,29 +130,49 @@ class Folds {
         quiet, {});
   }
 
-  Status search(const ShapeModel& model, int fold, std::vector<shape::SearchedFace>& all) {
-    std::vector<std::size_t> held_out;
+  /// A pull moves a patch's mean, which adds to all of its costs what is the model's own: more than
+  /// by what costs differ from face to face.
+  bool has_own_part() const { return options_.pull > 0; }
+
+  /// What each landmark costs, in the middle, in faces that a model has learnt from: all but those
+  /// of a fold.
+  Result<std::vector<double>> own_costs(const ShapeModel& model, int without) {
+    CUFACE_TAKE(found, search(model, shape::search_plain,
+                              [&](std::size_t face) { return fold_of(face) != without; }));
+    std::vector<double> out;
+    for (const shape::UsualCost& usual : shape::usual_costs(found)) out.push_back(usual.middle);
+    // The shape's cost has no such part.
+    if (!out.empty()) out.pop_back();
+    return out;
+  }
+
+  /// What search_hard() or search_plain() finds in unmirrored whole faces.
+  template <typename Search, typename Is>
+  Result<std::vector<shape::SearchedFace>> search(const ShapeModel& model, const Search& one,
+                                                  const Is& is_wanted) {
+    std::vector<std::size_t> wanted;
     for (std::size_t face = 0; face < faces_.boxes.size(); ++face)
-      if (fold_of(face) == fold && !is_mirrored(face) && is_whole(face)) held_out.push_back(face);
+      if (is_wanted(face) && !is_mirrored(face) && is_whole(face)) wanted.push_back(face);
     std::vector<std::unique_ptr<shape::FaceSearch>> searches;
     for (int i = 0; i < workers_.count(); ++i)
       searches.push_back(std::make_unique<shape::FaceSearch>(
           model, shape::hat_costs(model, ShapeArithmetic::kFloat),
           shape::patch_matcher(model, ShapeArithmetic::kFloat)));
-    std::vector<std::vector<shape::SearchedFace>> found(held_out.size());
-    std::vector<Status> status(held_out.size());
-    workers_.run(static_cast<int>(held_out.size()), [&](int i, int worker) {
+    std::vector<std::vector<shape::SearchedFace>> found(wanted.size());
+    std::vector<Status> status(wanted.size());
+    workers_.run(static_cast<int>(wanted.size()), [&](int i, int worker) {
       const std::size_t k = size_of(i);
       if (is_raised(run_.stop)) return;
       status[k] = guarded("searching for landmarks", [&]() -> Status {
-        found[k] = shape::search_hard(*searches[size_of(worker)], model, faces_, held_out[k]);
+        found[k] = one(*searches[size_of(worker)], model, faces_, wanted[k]);
         return {};
       });
     });
     if (is_raised(run_.stop)) return cancelled();
     for (const Status& s : status) CUFACE_TRY(s);
-    for (auto& faces : found) std::move(faces.begin(), faces.end(), std::back_inserter(all));
-    return {};
+    std::vector<shape::SearchedFace> all;
+    for (auto& faces : found) std::ranges::move(faces, std::back_inserter(all));
+    return all;
   }
 
   const ShapeFaces& faces_;
@@ -175,7 +209,7 @@ Result<Model> train_shape(const ShapeFaces& faces, const ShapeOptions& options, 
     if (options.confidence_folds > 0) CUFACE_TRY(folds.check());
     CUFACE_TAKE(model, shape::learn_shape(faces, options, run, std::move(begun)));
     if (options.confidence_folds == 0) return model;
-    CUFACE_TAKE(calibration, folds.calibration(model->mean_shape));
+    CUFACE_TAKE(calibration, folds.calibration(*model));
     if (calibration.table.is_known()) return with(calibration, model);
     if (run.note) run.note("no face could be searched for, so the model tells no confidences");
     return model;
