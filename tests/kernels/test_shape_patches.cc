@@ -6,6 +6,7 @@
 #include <opencv2/core.hpp>
 #include <random>
 
+#include "kernels/shape_training/confidence.h"
 #include "kernels/shape_training/face_on_level.h"
 #include "kernels/shape_training/patches.h"
 #include "kernels/shape_training/shape_training.h"
@@ -224,6 +225,114 @@ TEST(ShapePatches, DisplacedPatchesAreCentredInEachFace) {
       for (std::size_t s = 0; s < 8; ++s) sum += found.textures[(8 * i + s) * size + k];
       ASSERT_NEAR(sum, 0, 1e-5f);
     }
+  }
+}
+
+/// Faces of three blobs in noise, a picture each.
+struct FacesOfBlobs {
+  explicit FacesOfBlobs(std::size_t count) {
+    std::mt19937 random(9);
+    std::uniform_real_distribution<float> off(-4, 4);
+    std::uniform_int_distribution<int> noise(-25, 25);
+    for (std::size_t face = 0; face < count; ++face) {
+      for (const Point& p : {Point{50, 60}, Point{110, 60}, Point{80, 110}})
+        points.push_back({p.x + off(random), p.y + off(random)});
+      Image<std::uint8_t>& picture = pictures.emplace_back(160, 160);
+      for (int y = 0; y < 160; ++y) {
+        for (int x = 0; x < 160; ++x) {
+          double light = 120 + noise(random);
+          for (std::size_t i = 0; i < 3; ++i) {
+            const Point& p = points[3 * face + i];
+            const double dx = x - static_cast<double>(p.x), dy = y - static_cast<double>(p.y);
+            light += (i % 2 ? -90 : 90) * std::exp(-(dx * dx + dy * dy) / 40);
+          }
+          picture.view().at(x, y) = static_cast<std::uint8_t>(std::clamp(light, 0.0, 255.0));
+        }
+      }
+      of.push_back(static_cast<std::uint32_t>(face));
+      boxes.push_back({30, 30, 100, 100});
+    }
+    for (Image<std::uint8_t>& picture : pictures) views.push_back(picture.view());
+    present.assign(points.size(), 1);
+  }
+  ShapeFaces faces() const { return {3, views, of, boxes, points, present, 0}; }
+  /// All but those of a fold, as train_shape() has folds.
+  FacesOfBlobs without(std::size_t fold, std::size_t folds) const {
+    FacesOfBlobs out(0);
+    out.views = views;
+    for (std::size_t face = 0; face < of.size(); ++face) {
+      if (of[face] % folds == fold) continue;
+      out.of.push_back(of[face]);
+      out.boxes.push_back(boxes[face]);
+      out.points.insert(out.points.end(), points.begin() + static_cast<std::ptrdiff_t>(3 * face),
+                        points.begin() + static_cast<std::ptrdiff_t>(3 * face + 3));
+    }
+    out.present.assign(out.points.size(), 1);
+    return out;
+  }
+
+  std::vector<Image<std::uint8_t>> pictures;
+  std::vector<ImageView<const std::uint8_t>> views;
+  std::vector<std::uint32_t> of;
+  std::vector<Box> boxes;
+  std::vector<Point> points;
+  std::vector<std::uint8_t> present;
+};
+
+/// What a model's points cost in plain faces: those of a fold, or all others.
+std::vector<shape::SearchedFace> plain(const ShapeModel& model, const FacesOfBlobs& all,
+                                       bool is_of_fold, std::size_t fold, std::size_t folds) {
+  shape::FaceSearch search(model, nullptr, shape::patch_matcher(model, ShapeArithmetic::kFloat));
+  std::vector<shape::SearchedFace> out;
+  for (std::size_t face = 0; face < all.of.size(); ++face)
+    if ((face % folds == fold) == is_of_fold)
+      for (auto& found : shape::search_plain(search, model, all.faces(), face))
+        out.push_back(std::move(found));
+  return out;
+}
+
+TEST(ShapePatches, UsualCostsOfPulledPatchesAreThoseOfTheModelOfAll) {
+  constexpr std::size_t kFolds = 3, kNone = 99;
+  const FacesOfBlobs all(24);
+  ShapeOptions options;
+  options.profiles = ProfileKind::kPatch;
+  options.size_left = 0, options.size_right = 1, options.size_below = 2;
+  options.size = 50;
+  options.levels = 1;
+  options.patch = {5, 2, 1, PatchRule::kTurns, true, 20};
+  options.rows = PatchRows::kAll;
+  options.edge = 0;
+  options.pull = 400;
+  options.confidence_folds = static_cast<int>(kFolds);
+  const auto trained = train_shape(all.faces(), options);
+  ASSERT_TRUE(trained.ok()) << trained.status().message();
+  ASSERT_EQ(trained.value()->usual_costs.size() >= 3, true);
+
+  // By hand: above what the model itself costs in faces that it has learnt from.
+  options.confidence_folds = 0;
+  std::vector<double> above[3], raw[3];
+  for (std::size_t fold = 0; fold < kFolds; ++fold) {
+    const FacesOfBlobs others = all.without(fold, kFolds);
+    const auto model = train_shape(others.faces(), options);
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    const auto own = shape::usual_costs(plain(*model.value(), all, false, fold, kFolds));
+    for (const auto& face : plain(*model.value(), all, true, fold, kFolds)) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        raw[i].push_back(face.costs[i]);
+        above[i].push_back(face.costs[i] - own[i].middle);
+      }
+    }
+  }
+  const auto own = shape::usual_costs(plain(*trained.value(), all, false, kNone, kFolds));
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(above[i].size(), 24u);
+    std::ranges::sort(above[i]);
+    std::ranges::sort(raw[i]);
+    const shape::UsualCost& usual = trained.value()->usual_costs[i];
+    EXPECT_NEAR(usual.middle, own[i].middle + above[i][12], 1e-6 * usual.middle);
+    EXPECT_NEAR(usual.spread, above[i][18] - above[i][12], 1e-6 * usual.middle);
+    // Costs as they are differ by what each model has for itself.
+    EXPECT_GT(raw[i][18] - raw[i][12], 2 * usual.spread);
   }
 }
 
