@@ -1,4 +1,5 @@
 """The page of published experiments is what its files give, and the programs that fill it run."""
+import importlib.machinery
 import importlib.util
 import json
 import math
@@ -92,6 +93,42 @@ def test_errors_of_landmarks_are_those_of_the_folds():
     """S3.E7 measures nothing itself: a newer shape-folds.json wants it again."""
     shown = page.read(page.RESULTS)["S3.E7"]
     assert shown["figures"] == s3.folds(None)["figures"], "tests/eval/run --only S3.E7 mends it"
+
+
+def of_full(name):
+    """A script of tests/full, as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(SOURCE / "tests/full" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def test_folds_take_what_they_have_chosen():
+    """Of the settings that stand in tests/full/shape_folds, by scores that are not of the fold itself."""
+    folds, found = of_full("shape_folds"), json.loads((SOURCE / "docs/results/shape-folds.json").read_text(encoding="utf-8"))
+    for kind, settings in folds.SETTINGS.items():
+        model = found["models"][kind]
+        assert [fold["fold"] for fold in model["folds"]] == list(range(folds.FOLDS))
+        for fold in model["folds"]:
+            scores = fold["scores_of_the_settings"]
+            assert len(scores) == (len(settings) if len(settings) > 1 else 0)
+            assert fold["settings"] in [s for s, score in zip(settings, scores or [0]) if score == min(scores or [0])]
+        assert model["common_points_of_stasms"] == pytest.approx(
+            model["common_points"]["mean_percent"] / found["stasm"]["common_points"]["mean_percent"], abs=1e-3)
+    patches, stasm = (part["common_points"] for part in (found["models"]["masm"], found["stasm"]))
+    assert all(patches[key] <= stasm[key] for key in ("mean_percent", "median_percent", "missed")), "patches are no worse than Stasm's"
+
+
+def test_no_fold_chooses_refits():
+    """What docs/design/shape.md says of points that are searched for again."""
+    refits, found = of_full("shape_refits"), json.loads((SOURCE / "docs/results/shape-refits.json").read_text(encoding="utf-8"))
+    assert set(found["shares"]) == set(refits.NAMES) == {"none", "0.95", "1"}
+    for scores, name in zip(found["scores_of_the_choices"], found["chosen"], strict=True):
+        assert scores[name] == min(scores.values()) and name == "none"
+    assert found["as_chosen"]["all_68_points"] == found["shares"]["none"]["all_68_points"]
+    for share, percent in (("0.95", 8), ("1", 4)):
+        more = (found["shares"][share]["all_68_points"]["mean_percent_cut_at_10"] / found["shares"]["none"]["all_68_points"]["mean_percent_cut_at_10"])
+        assert round(100 * (more - 1)) == percent and found["shares"][share]["points_searched_again_a_face"] > 10
 
 
 def test_no_photograph_is_in_two_folds():
