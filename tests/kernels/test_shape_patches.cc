@@ -255,7 +255,7 @@ struct FacesOfBlobs {
     for (Image<std::uint8_t>& picture : pictures) views.push_back(picture.view());
     present.assign(points.size(), 1);
   }
-  ShapeFaces faces() const { return {3, views, of, boxes, points, present, 0}; }
+  ShapeFaces faces() const { return {3, views, of, boxes, points, present, {}, 0}; }
   /// All but those of a fold, as train_shape() has folds.
   FacesOfBlobs without(std::size_t fold, std::size_t folds) const {
     FacesOfBlobs out(0);
