@@ -87,7 +87,9 @@ class Folds {
     shape::Calibration out = shape::calibrate(all, model.mean_shape);
     if (has_own_part() && out.table.is_known()) {
       CUFACE_TAKE(own, own_costs(model, -1));
-      for (std::size_t i = 0; i < own.size(); ++i) out.usual[i].middle += own[i];
+      for (std::size_t i = 0; i < own.size(); ++i)
+        out.usual[i].middle =
+            std::clamp(out.usual[i].middle + own[i], -kMaxShapeNumber, kMaxShapeNumber);
     }
     return out;
   }
