@@ -33,7 +33,7 @@ TextureMatch match_line(ImageView<const std::uint8_t> picture, const ShapePoint&
   TextureMatch best{0, 0, kDearest};
   for (int offset = -rule.reach; offset <= rule.reach; offset += rule.step) {
     const double cost =
-        texture::line_cost(gradients + offset + rule.reach, rule.length, mean, inverse);
+        texture::line_cost(gradients + (offset + rule.reach), rule.length, mean, inverse);
     if (cost < best.cost) best = {offset, 0, cost};
   }
   return best;
