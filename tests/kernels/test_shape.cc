@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "kernels/shape/search.h"
 #include "tests/kernels/pictures.h"
@@ -40,6 +41,23 @@ TEST(Shape, ResizingIsOpenCvs) {
     }
   }
   EXPECT_EQ(compared, 960);
+}
+
+TEST(Shape, GaussianLevelsAreOpenCvs) {
+  int compared = 0;
+  for (const auto& [width, height] : {std::pair{61, 47}, {64, 48}, {63, 50}, {33, 97}}) {
+    const cv::Mat picture = test::noise(width, height, 7);
+    shape::Pyramid pyramid;
+    ASSERT_TRUE(pyramid.make(test::view_of(picture), 1, 5, ShapePyramid::kGaussian).ok());
+    cv::Mat expected = picture;
+    for (int level = 0; level < 5; ++level, ++compared) {
+      if (level > 0) cv::pyrDown(expected, expected);
+      const cv::Mat found = test::mat_of(pyramid.level(level));
+      ASSERT_EQ(found.size(), expected.size()) << width << "x" << height << ", level " << level;
+      EXPECT_EQ(cv::countNonZero(found != expected), 0) << level;
+    }
+  }
+  EXPECT_EQ(compared, 20);
 }
 
 TEST(Shape, EveryBoxGivesPoints) {

@@ -81,26 +81,54 @@ TEST(ShapeRefused, ASearchThatIsTooLongIsRefusedOnceItsRowsAreKnown) {
   EXPECT_TRUE(check_model_work(options, 68, 3, {}).ok());
 }
 
+/// Faces of five points, one in each of some pictures of noise; and options that take no time.
+struct FewFaces {
+  explicit FewFaces(std::size_t count) : picture(64, 64), pictures(count, picture.view()) {
+    std::mt19937 random(7);
+    for (int y = 0; y < 64; ++y)
+      for (int x = 0; x < 64; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
+    for (std::size_t face = 0; face < count; ++face) {
+      picture_of.push_back(static_cast<std::uint32_t>(face));
+      boxes.push_back({8, 8, 48, 48});
+      for (const Point& p : {Point{48, 24}, {40, 24}, {16, 24}, {24, 24}, {32, 44}})
+        points.push_back({p.x + static_cast<float>(face % 4), p.y});
+    }
+    present.assign(points.size(), 1);
+    options.profiles = ProfileKind::kLine;
+    options.levels = 1;
+    options.size = 20;
+    options.confidence_folds = 0;
+  }
+  ShapeFaces faces(std::size_t unmirrored = 0) const {
+    return {5, pictures, picture_of, boxes, points, present, {}, unmirrored};
+  }
+  Image<std::uint8_t> picture;
+  std::vector<ImageView<const std::uint8_t>> pictures;
+  std::vector<std::uint32_t> picture_of;
+  std::vector<Box> boxes;
+  std::vector<Point> points;
+  std::vector<std::uint8_t> present;
+  ShapeOptions options;
+};
+
+// Of three pictures the first and the third are fold 1 of 2. With their mirror images, which are
+// pictures 4 and 6, two faces are left: were images in the folds of their own numbers, four.
+TEST(ShapeRefused, AFaceAndItsMirrorImageAreInOneFold) {
+  FewFaces few(6);
+  few.options.confidence_folds = 2;
+  const Status status = train_shape(few.faces(3), few.options).status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("fold 1 of 2 there are 2 faces"), std::string::npos)
+      << status.message();
+  const auto alone = train_shape(few.faces(), few.options);
+  EXPECT_TRUE(alone.ok()) << alone.status().message();
+}
+
 // What a checkpoint holds is not trusted.
 TEST(ShapeRefused, WhatWasBegunMustFit) {
-  std::mt19937 random(7);
-  Image<std::uint8_t> picture(64, 64);
-  for (int y = 0; y < 64; ++y)
-    for (int x = 0; x < 64; ++x) picture.view().at(x, y) = static_cast<std::uint8_t>(random());
-  const std::vector<ImageView<const std::uint8_t>> pictures(4, picture.view());
-  const std::vector<std::uint32_t> picture_of = {0, 1, 2, 3};
-  const std::vector<Box> boxes(4, Box{8, 8, 48, 48});
-  std::vector<Point> points;
-  for (int face = 0; face < 4; ++face)
-    for (const Point& p : {Point{48, 24}, {40, 24}, {16, 24}, {24, 24}, {32, 44}})
-      points.push_back({p.x + static_cast<float>(face), p.y});
-  const std::vector<std::uint8_t> present(points.size(), 1);
-  const ShapeFaces faces{5, pictures, picture_of, boxes, points, present, {}, 0};
-  ShapeOptions options;
-  options.profiles = ProfileKind::kLine;
-  options.levels = 1;
-  options.size = 20;
-  options.confidence_folds = 0;
+  const FewFaces few(4);
+  const ShapeFaces faces = few.faces();
+  const ShapeOptions& options = few.options;
   const auto whole = train_shape(faces, options);
   ASSERT_TRUE(whole.ok()) << whole.status().message();
   LearntTextures good{{whole.value()->profiles.begin(), whole.value()->profiles.end()},
