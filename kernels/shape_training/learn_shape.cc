@@ -29,7 +29,7 @@ std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 Status invalid(std::string why) { return {StatusCode::kInvalidArgument, std::move(why)}; }
 
 /// What a model's spans point into.
-struct Tables : shape::ShapeTables {
+struct Tables : shape::MeanShapeTables {
   LearntTextures textures;
 };
 

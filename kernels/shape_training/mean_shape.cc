@@ -39,7 +39,7 @@ Status check_window(const ShapeModel& model) {
 /// Where the mean shape lies in boxes, by least squares of all faces: its origin becomes their
 /// middle.
 void place_in_box(const ShapeFaces& faces, std::span<const std::size_t> whole,
-                  const std::vector<ShapePoint>& mean, ShapeModel& model, ShapeTables& t) {
+                  const std::vector<ShapePoint>& mean, ShapeModel& model, MeanShapeTables& t) {
   const std::size_t landmarks = size_of(faces.landmarks);
   std::vector<ShapePoint> average(landmarks);
   ShapePoint middle;
@@ -72,7 +72,7 @@ void place_in_box(const ShapeFaces& faces, std::span<const std::size_t> whole,
 }  // namespace
 
 Status make_shape(const ShapeFaces& faces, std::span<const std::size_t> whole,
-                  const ShapeOptions& options, ShapeModel& model, ShapeTables& t) {
+                  const ShapeOptions& options, ShapeModel& model, MeanShapeTables& t) {
   const std::size_t landmarks = size_of(faces.landmarks), n = 2 * landmarks;
   model.points = faces.landmarks;
   model.levels = options.levels;

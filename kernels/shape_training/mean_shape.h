@@ -9,7 +9,7 @@
 namespace cuface::shape {
 
 /// What a model's spans point into, but its textures.
-struct ShapeTables {
+struct MeanShapeTables {
   std::vector<double> mean_shape, eigenvalues, eigenvectors, weights;
   std::vector<ShapeNeighbours> neighbours;
 };
@@ -17,6 +17,6 @@ struct ShapeTables {
 /// Everything of the model that options say, and what these faces say of its shape, whose tables
 /// are in `t`. kInvalidArgument: a face of no size, or a window that no reader allows.
 Status make_shape(const ShapeFaces& faces, std::span<const std::size_t> whole,
-                  const ShapeOptions& options, ShapeModel& model, ShapeTables& t);
+                  const ShapeOptions& options, ShapeModel& model, MeanShapeTables& t);
 
 }  // namespace cuface::shape

@@ -21,7 +21,7 @@ FoundShapes find(const std::shared_ptr<const ShapeModel>& model, ShapeArithmetic
                  std::span<const Point> starts, const FuzzPicture& picture) {
   auto searcher = ShapeSearcher::create(Backend::kCpu, model, arithmetic);
   require(searcher.ok());
-  const Box boxes[] = {{4, 5, 30, 30}, {-10, -10, 200, 200}, {1e6f, 3, 1e-3f, 1e6f}};
+  const Box boxes[] = {{4, 5, 30, 30}, {-10, -10, 200, 200}, {9e5f, 3, 1e-3f, 9e5f}};
   FoundShapes found;
   found.points.resize(3 * static_cast<std::size_t>(model->points));
   if (searcher.value()->has_confidences()) found.confidences.resize(found.points.size());
