@@ -7,6 +7,7 @@
 
 #include "kernels/common/try.h"
 #include "kernels/shape/constrain.h"
+#include "kernels/shape/search_work.h"
 
 namespace cuface {
 namespace {
@@ -284,18 +285,12 @@ double work_of(const PatchRule& rule, double rows) {
 }
 
 double search_work(const ShapeModel& m) {
-  double all = 0;
-  for (int level = 0; level < m.levels; ++level) {
-    double work = 0;
-    for (int i = 0; i < m.points; ++i) {
-      const ShapeProfile& p = m.profile(level, i);
-      work += p.kind == ProfileKind::kLine  ? work_of(m.line)
-              : p.kind == ProfileKind::kHat ? work_of(m.hat, level)
-                                            : work_of(m.patch, m.numbers[p.first_number]);
-    }
-    all += work * (m.iterations + (level == 0 ? m.refits : 0));
-  }
-  return all;
+  return shape::search_work(m.levels, m.points, m.iterations, m.refits, [&](int level, int i) {
+    const ShapeProfile& p = m.profile(level, i);
+    return p.kind == ProfileKind::kLine  ? work_of(m.line)
+           : p.kind == ProfileKind::kHat ? work_of(m.hat, level)
+                                         : work_of(m.patch, m.numbers[p.first_number]);
+  });
 }
 
 double window_side(const ShapeModel& model) {

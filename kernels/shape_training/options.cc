@@ -6,6 +6,7 @@
 
 #include "kernels/common/try.h"
 #include "kernels/faces/landmark_scheme.h"
+#include "kernels/shape/search_work.h"
 #include "kernels/shape_training/shape_training.h"
 
 namespace cuface {
@@ -46,22 +47,17 @@ int iterations_of(const ShapeOptions& o) {
 
 Status check_model_work(const ShapeOptions& o, int landmarks, std::size_t faces,
                         const LearntTextures& learnt) {
-  const auto count = static_cast<std::size_t>(landmarks);
-  double all = 0;
-  for (int level = 0; level < o.levels; ++level) {
-    double work = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = static_cast<std::size_t>(level) * count + i;
-      const bool is_learnt =
-          at < learnt.profiles.size() && learnt.profiles[at].first_number < learnt.numbers.size();
-      work += o.profiles == ProfileKind::kLine ? work_of(o.line)
-              : o.profiles == ProfileKind::kHat
-                  ? work_of(o.hat, level)
-                  : work_of(o.patch, is_learnt ? learnt.numbers[learnt.profiles[at].first_number]
-                                               : least_rows(o, faces));
-    }
-    all += work * (iterations_of(o) + (level == 0 ? o.refits : 0));
-  }
+  const double all = shape::search_work(
+      o.levels, landmarks, iterations_of(o), o.refits, [&](int level, int point) {
+        const auto at = static_cast<std::size_t>(level * landmarks + point);
+        const bool is_learnt =
+            at < learnt.profiles.size() && learnt.profiles[at].first_number < learnt.numbers.size();
+        return o.profiles == ProfileKind::kLine ? work_of(o.line)
+               : o.profiles == ProfileKind::kHat
+                   ? work_of(o.hat, level)
+                   : work_of(o.patch, is_learnt ? learnt.numbers[learnt.profiles[at].first_number]
+                                                : least_rows(o, faces));
+      });
   if (all <= kMaxShapeWork) return {};
   return invalid("a search with a model of these options takes " + rounded(all) +
                  " billion additions or more, and cufacelandmark allows " + rounded(kMaxShapeWork) +

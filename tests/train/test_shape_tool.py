@@ -13,6 +13,7 @@ from train_tool import interrupted, model_info, run
 
 SETTINGS = ("--profiles", "patches", "--gradient", "turns", "--variance", "0.97", "--mirror", "--patch", "7", "--levels", "3",
             "--size", "40", "--refits", "2", "--confidence-folds", "0")
+QUICK = ("--size", 40, "--levels", 2, "--displaced", 2)
 
 
 @pytest.fixture(name="drawn", scope="module")
@@ -203,9 +204,6 @@ def test_options_that_say_nothing_are_told(drawn, tmp_path, profiles, options, i
     assert done.returncode == 0, done.stderr
     told = [line.split("--")[1].split()[0] for line in done.stderr.splitlines() if "says nothing of" in line]
     assert sorted(told) == sorted(idle + (("displaced",) if profiles == "lines" else ())), done.stderr
-
-
-QUICK = ("--size", 40, "--levels", 2, "--displaced", 2)
 
 
 def some_of(drawn, name, rows):
