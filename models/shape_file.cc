@@ -57,6 +57,7 @@ std::vector<NamedInteger> optional_integers_of(ShapeModel& m, Optional& o) {
 std::vector<NamedNumber> optional_numbers_of(ShapeModel& m) {
   return {{"rest", m.rest},
           {"patch_q", m.patch.q},
+          {"patch_likelihood", m.patch.likelihood},
           {"least_weight", m.least_weight},
           {"noise", m.noise}};
 }

@@ -65,7 +65,7 @@ Status check_sizes(const ShapeModel& m) {
       (!in(patch.side, 1, kMaxPatchSide) || patch.side % 2 == 0 ||
        !in(patch.reach, 0, kMaxPatchReach) || !in(patch.step, 1, kMaxPatchReach) ||
        !in(patch.gradient, PatchRule::kForward, PatchRule::kTurns) ||
-       !is_within(patch.q, 1e-3, 1e6))) {
+       !is_within(patch.q, 1e-3, 1e6) || !is_within(patch.likelihood, 0, kMaxPatchLikelihood))) {
     return corrupt("its header has no usable patch");
   }
   return {};
@@ -102,7 +102,7 @@ Status check_tables(const ShapeModel& m) {
   CUFACE_TRY(check_numbers(m.eigenvectors, -kMost, kMost, "eigenvectors"));
   CUFACE_TRY(check_numbers(m.weights, 0, kMost, "weights"));
   CUFACE_TRY(check_count(m.refit_limits, m.refits > 0 ? points : 0, "refit_limits"));
-  CUFACE_TRY(check_numbers(m.refit_limits, 0, kMost, "refit_limits"));
+  CUFACE_TRY(check_numbers(m.refit_limits, -kMost, kMost, "refit_limits"));
   if (m.numbers.size() > kMaxShapeNumbers) return corrupt("its profiles have too many numbers");
   CUFACE_TRY(check_numbers(m.numbers, -kMost, kMost, "numbers"));
   for (int i = 0; i < m.points; ++i) {

@@ -69,6 +69,27 @@ bool covers(const Hard& hard, const Box& box, const ShapePoint& p) {
   return x >= hard.left && x < hard.end && y >= hard.top && y < hard.bottom;
 }
 
+/// Of plain faces: each landmark's and the shape's cost in the middle, and from there to the third
+/// quarter.
+std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
+  constexpr double kLeast = 1e-6;
+  std::vector<UsualCost> out;
+  for (std::size_t i = 0; !faces.empty() && i < faces[0].costs.size(); ++i) {
+    std::vector<double> costs;
+    for (const SearchedFace& face : faces)
+      if (face.is_plain) costs.push_back(face.costs[i]);
+    std::ranges::sort(costs);
+    // Where all faces are alike, any other costs a lot.
+    const auto cost = [&](std::size_t at) {
+      return std::clamp(costs[at], -kMaxShapeNumber, kMaxShapeNumber);
+    };
+    const double middle = cost(costs.size() / 2);
+    out.push_back(
+        {middle, std::clamp(cost(3 * costs.size() / 4) - middle, kLeast, kMaxShapeNumber)});
+  }
+  return out;
+}
+
 /// [faces][landmarks], without offsets.
 std::vector<double> scores_of(std::span<const SearchedFace> faces, std::span<const UsualCost> usual,
                               const ScoreParts& parts, std::span<const double> mean_shape) {
@@ -185,11 +206,8 @@ std::vector<ScoreParts> choices() {
 
 }  // namespace
 
-namespace {
-
-std::vector<SearchedFace> search_each(std::span<const Hard> all, FaceSearch& search,
-                                      const ShapeModel& model, const ShapeFaces& faces,
-                                      std::size_t face) {
+std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& model,
+                                      const ShapeFaces& faces, std::size_t face) {
   const std::vector<ShapePoint> truth = points_of(faces, face);
   const auto at = [](int i) { return static_cast<std::size_t>(i); };
   const ShapePoint &a = truth[at(model.size_left)], &b = truth[at(model.size_right)];
@@ -197,7 +215,7 @@ std::vector<SearchedFace> search_each(std::span<const Hard> all, FaceSearch& sea
   const ImageView<const std::uint8_t> picture = faces.pictures[faces.picture_of[face]];
   std::vector<SearchedFace> out;
   std::vector<ShapePoint> points(truth.size());
-  for (const Hard& hard : all) {
+  for (const Hard& hard : kHard) {
     const Box box = moved(faces.boxes[face], hard);
     const Rect part = start_in_window(model, box, picture.width, picture.height, points);
     if (!(unit > 0) || part.w <= 0 || part.h <= 0) continue;
@@ -212,37 +230,6 @@ std::vector<SearchedFace> search_each(std::span<const Hard> all, FaceSearch& sea
     }
     found.costs.push_back(search.shape_cost());
     out.push_back(std::move(found));
-  }
-  return out;
-}
-
-}  // namespace
-
-std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& model,
-                                      const ShapeFaces& faces, std::size_t face) {
-  return search_each(kHard, search, model, faces, face);
-}
-
-std::vector<SearchedFace> search_plain(FaceSearch& search, const ShapeModel& model,
-                                       const ShapeFaces& faces, std::size_t face) {
-  return search_each({kHard, 1}, search, model, faces, face);
-}
-
-std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces) {
-  constexpr double kLeast = 1e-6;
-  std::vector<UsualCost> out;
-  for (std::size_t i = 0; !faces.empty() && i < faces[0].costs.size(); ++i) {
-    std::vector<double> costs;
-    for (const SearchedFace& face : faces)
-      if (face.is_plain) costs.push_back(face.costs[i]);
-    std::ranges::sort(costs);
-    // Where all faces are alike, any other costs a lot.
-    const auto cost = [&](std::size_t at) {
-      return std::clamp(costs[at], -kMaxShapeNumber, kMaxShapeNumber);
-    };
-    const double middle = cost(costs.size() / 2);
-    out.push_back(
-        {middle, std::clamp(cost(3 * costs.size() / 4) - middle, kLeast, kMaxShapeNumber)});
   }
   return out;
 }

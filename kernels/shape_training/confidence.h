@@ -22,9 +22,6 @@ struct SearchedFace {
 /// a grey rectangle over parts of it. `search` is of `model`.
 std::vector<SearchedFace> search_hard(FaceSearch& search, const ShapeModel& model,
                                       const ShapeFaces& faces, std::size_t face);
-/// As it is alone; none where the search is refused.
-std::vector<SearchedFace> search_plain(FaceSearch& search, const ShapeModel& model,
-                                       const ShapeFaces& faces, std::size_t face);
 
 struct Calibration {
   std::vector<UsualCost> usual;  ///< of plain faces, as ShapeModel::usual_costs
@@ -32,9 +29,6 @@ struct Calibration {
   ScoreParts parts;
   ConfidenceTable table;
 };
-/// Of plain faces: each landmark's and the shape's cost in the middle, and from there to the third
-/// quarter.
-std::vector<UsualCost> usual_costs(std::span<const SearchedFace> faces);
 /// The shares of good points about each score, which fall or stay the same. A point is good within
 /// a tenth. The parts of scores are those of a few that tell good points best, where a covered one
 /// is none: a confidence shall tell what covers a face.

@@ -71,27 +71,13 @@ class Folds {
                        " of " + std::to_string(options_.confidence_folds) + ": " +
                        learnt.status().message() + "; --confidence-folds 0 leaves them out");
       CUFACE_TAKE(of_others, std::move(learnt));
-      CUFACE_TAKE(found, search(*of_others, shape::search_hard,
-                                [&](std::size_t face) { return fold_of(face) == fold; }));
-      if (has_own_part()) {
-        CUFACE_TAKE(own, own_costs(*of_others, fold));
-        if (own.empty()) found.clear();  // nothing is known of that model
-        for (shape::SearchedFace& face : found)
-          for (std::size_t i = 0; i < own.size(); ++i) face.costs[i] -= own[i];
-      }
+      CUFACE_TAKE(found, search(*of_others, fold));
       std::ranges::move(found, std::back_inserter(all));
       if (run_.note)
         run_.note("confidences: fold " + std::to_string(fold + 1) + " of " +
                   std::to_string(options_.confidence_folds) + " done");
     }
-    shape::Calibration out = shape::calibrate(all, model.mean_shape);
-    if (has_own_part() && out.table.is_known()) {
-      CUFACE_TAKE(own, own_costs(model, -1));
-      for (std::size_t i = 0; i < own.size(); ++i)
-        out.usual[i].middle =
-            std::clamp(out.usual[i].middle + own[i], -kMaxShapeNumber, kMaxShapeNumber);
-    }
-    return out;
+    return shape::calibrate(all, model.mean_shape);
   }
 
  private:
@@ -132,29 +118,11 @@ class Folds {
         quiet, {});
   }
 
-  /// A pull moves a patch's mean, which adds to all of its costs what is the model's own: more than
-  /// by what costs differ from face to face.
-  bool has_own_part() const { return options_.pull > 0; }
-
-  /// What each landmark costs, in the middle, in faces that a model has learnt from: all but those
-  /// of a fold.
-  Result<std::vector<double>> own_costs(const ShapeModel& model, int without) {
-    CUFACE_TAKE(found, search(model, shape::search_plain,
-                              [&](std::size_t face) { return fold_of(face) != without; }));
-    std::vector<double> out;
-    for (const shape::UsualCost& usual : shape::usual_costs(found)) out.push_back(usual.middle);
-    // The shape's cost has no such part.
-    if (!out.empty()) out.pop_back();
-    return out;
-  }
-
-  /// What search_hard() or search_plain() finds in unmirrored whole faces.
-  template <typename Search, typename Is>
-  Result<std::vector<shape::SearchedFace>> search(const ShapeModel& model, const Search& one,
-                                                  const Is& is_wanted) {
+  /// What search_hard() finds in a fold's unmirrored whole faces.
+  Result<std::vector<shape::SearchedFace>> search(const ShapeModel& model, int fold) {
     std::vector<std::size_t> wanted;
     for (std::size_t face = 0; face < faces_.boxes.size(); ++face)
-      if (is_wanted(face) && !is_mirrored(face) && is_whole(face)) wanted.push_back(face);
+      if (fold_of(face) == fold && !is_mirrored(face) && is_whole(face)) wanted.push_back(face);
     std::vector<std::unique_ptr<shape::FaceSearch>> searches;
     for (int i = 0; i < workers_.count(); ++i)
       searches.push_back(std::make_unique<shape::FaceSearch>(
@@ -166,7 +134,7 @@ class Folds {
       const std::size_t k = size_of(i);
       if (is_raised(run_.stop)) return;
       status[k] = guarded("searching for landmarks", [&]() -> Status {
-        found[k] = one(*searches[size_of(worker)], model, faces_, wanted[k]);
+        found[k] = shape::search_hard(*searches[size_of(worker)], model, faces_, wanted[k]);
         return {};
       });
     });

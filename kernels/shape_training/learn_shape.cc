@@ -184,6 +184,7 @@ class Training {
         to.numbers.insert(to.numbers.end(), {static_cast<double>(texture.rows), edge_of(i)});
       to.numbers.insert(to.numbers.end(), texture.mean.begin(), texture.mean.end());
       to.numbers.insert(to.numbers.end(), texture.matrix.begin(), texture.matrix.end());
+      to.numbers.insert(to.numbers.end(), texture.likelihood.begin(), texture.likelihood.end());
       if (level == 0 && options_.refits > 0) to.refit_limits.push_back(learnt[i].limit);
     }
     return {};
@@ -284,7 +285,8 @@ class Training {
     if (out.faces < 2) return;
     out.texture = is_patch_ ? shape::learn_patch(samples, size_, options_)
                             : shape::learn_line(samples, size_, options_.floor);
-    if (!likelihood.empty()) shape::pull_mean(likelihood, options_.pull, out.texture);
+    if (is_patch_ && options_.pull > 0)
+      shape::add_likelihood(likelihood, 2 * options_.pull, size_, out.texture);
     if (options_.refits > 0 && is_patch_) out.limit = limit_of(samples, edges, i, out.texture);
   }
 
@@ -292,15 +294,21 @@ class Training {
                   std::size_t i, const Texture& texture) const {
     std::vector<double> costs;
     for (std::size_t s = 0; s < edges.size(); ++s) {
-      double cost = 0;
-      for (std::size_t r = 0; r < texture.rows; ++r) {
+      const auto product = [&](const double* row) {
         double sum = 0;
         for (std::size_t k = 0; k < size_; ++k)
-          sum += texture.matrix[r * size_ + k] *
-                 (static_cast<double>(samples[s * size_ + k]) - texture.mean[k]);
-        cost += sum * sum;
+          sum += row[k] * (static_cast<double>(samples[s * size_ + k]) - texture.mean[k]);
+        return sum;
+      };
+      double cost = 0;
+      for (std::size_t r = 0; r < texture.rows; ++r) {
+        const double along = product(texture.matrix.data() + r * size_);
+        cost += along * along;
       }
-      costs.push_back(edge_of(i) > 0 ? cost * (edge_of(i) - edges[s]) : cost);
+      if (edge_of(i) > 0) cost *= edge_of(i) - edges[s];
+      if (!texture.likelihood.empty())
+        cost -= shape::patch_rule(options_).likelihood * product(texture.likelihood.data());
+      costs.push_back(cost);
     }
     std::ranges::sort(costs);
     const auto last = static_cast<double>(costs.size() - 1);

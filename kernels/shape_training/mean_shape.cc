@@ -91,7 +91,7 @@ Status make_shape(const ShapeFaces& faces, std::span<const std::size_t> whole,
   model.line = options.line;
   model.hat =
       options.profiles == ProfileKind::kHat ? options.hat : HatRule{1, 1, 2, 3, 0, 0, 1, 1, 1};
-  if (options.profiles == ProfileKind::kPatch) model.patch = options.patch;
+  if (options.profiles == ProfileKind::kPatch) model.patch = patch_rule(options);
   std::vector<double> shapes;
   for (const std::size_t face : whole) {
     const std::vector<ShapePoint> points = points_of(faces, face);

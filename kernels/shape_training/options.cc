@@ -19,7 +19,7 @@ std::size_t least_numbers(const ShapeOptions& o) {
   const auto line = static_cast<std::size_t>(o.line.length);
   if (o.profiles == ProfileKind::kLine) return line * (1 + line);
   if (o.profiles == ProfileKind::kHat) return 1 + static_cast<std::size_t>(o.hat.size());
-  return PatchModel::numbers(o.patch, o.rows == PatchRows::kAll ? o.patch.size() : 1);
+  return PatchModel::numbers(shape::patch_rule(o), o.rows == PatchRows::kAll ? o.patch.size() : 1);
 }
 
 /// Of a patch that is learnt from so many faces, at least.
@@ -38,6 +38,14 @@ std::string rounded(double number) {
 }
 
 }  // namespace
+
+PatchRule shape::patch_rule(const ShapeOptions& o) {
+  // Any of 3 to 6 tells bad points about as well, in faces that were not learnt from.
+  constexpr double kTold = 4;
+  PatchRule out = o.patch;
+  out.likelihood = o.pull > 0 ? kTold : 0;
+  return out;
+}
 
 int iterations_of(const ShapeOptions& o) {
   if (o.iterations > 0) return o.iterations;

@@ -53,19 +53,26 @@ DisplacedSamples PatchSampler::sample(const ShapeFaces& faces, std::size_t face,
   return out;
 }
 
-void pull_mean(std::span<const double> coefficients, double pull, Texture& texture) {
-  const std::size_t size = texture.mean.size();
+void add_likelihood(std::span<const double> coefficients, double weight, std::size_t size,
+                    Texture& texture) {
+  std::vector<double>& to = texture.likelihood;
+  to.assign(size, 0);
+  const auto usable = [](double v) { return std::clamp(v, -kMaxShapeNumber, kMaxShapeNumber); };
+  std::ranges::transform(coefficients, to.begin(), [&](double c) { return usable(weight * c); });
+  // A row is a direction over the root of its variance. Along it the distance is y^2 and the
+  // likelihood y times its product with the row over the row's square.
+  double base = 0;
   for (std::size_t r = 0; r < texture.rows; ++r) {
     const double* const row = texture.matrix.data() + r * size;
     double along = 0, square = 0;
     for (std::size_t k = 0; k < size; ++k) {
-      along += row[k] * coefficients[k];
+      along += row[k] * to[k];
       square += row[k] * row[k];
     }
-    // A row is a direction over the root of its variance.
-    const double by = pull * along / (square * square);
-    for (std::size_t k = 0; k < size; ++k) texture.mean[k] += by * row[k];
+    const double half = along / square / 2;
+    base += half * half;
   }
+  to.push_back(usable(base));
 }
 
 }  // namespace cuface::shape

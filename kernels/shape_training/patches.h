@@ -17,9 +17,9 @@ class PatchSampler {
   const ShapeOptions& options_;
 };
 
-/// Moves a patch's mean so that a place's cost gets 2 * `pull` times its likelihood less, but for a
-/// constant; `coefficients` say how likely it is. Of rows that do not span all of a patch, only the
-/// part of the likelihood along them counts.
-void pull_mean(std::span<const double> coefficients, double pull, Texture& texture);
+/// Gives a patch's model its likelihood, `weight` times the coefficients; none, of a landmark whose
+/// faces are too few: 0. And the base, which with rows that span a patch is the least that will do.
+void add_likelihood(std::span<const double> coefficients, double weight, std::size_t size,
+                    Texture& texture);
 
 }  // namespace cuface::shape

@@ -43,7 +43,8 @@ struct ShapeOptions {
 
   PatchRule patch{13, 2, 1, PatchRule::kMagnitude, true, 10};
   PatchRows rows = PatchRows::kResidual;
-  /// Weight of a regression's likelihood beside a patch's distance; 0 turns it off.
+  /// How much a regression's likelihood counts beside a patch's distance, which is minus twice the
+  /// logarithm of another; 0 turns it off.
   double pull = 0;
   /// Points of patches weigh by how near a search finds them.
   bool weigh = false;
@@ -136,6 +137,9 @@ struct AlignedShapes {
 /// Generalised Procrustes alignment of `shapes`, whose mean orientation stays, and PCA.
 AlignedShapes align_shapes(std::span<const double> shapes, std::size_t points);
 
+/// What patches of a training have in common.
+PatchRule patch_rule(const ShapeOptions& options);
+
 /// How many of descending eigenvalues hold this share of their sum; 1 at least.
 std::size_t kept_modes(std::span<const double> eigenvalues, double share);
 
@@ -144,6 +148,7 @@ std::size_t kept_modes(std::span<const double> eigenvalues, double share);
 struct Texture {
   std::size_t rows = 0;
   std::vector<double> mean, matrix;
+  std::vector<double> likelihood;  ///< PatchModel::likelihood and then its base, or none
 };
 Texture learn_patch(std::span<const float> samples, std::size_t size, const ShapeOptions& options);
 Texture learn_line(std::span<const float> samples, std::size_t size, double floor);

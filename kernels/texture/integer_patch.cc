@@ -21,18 +21,20 @@ struct NearPixels {
 };
 
 void add_rows_plain(const std::int16_t* block, int pairs, const texture::PatchUnits& rows,
-                    std::span<const std::int16_t* const> patches, float* costs) {
+                    std::span<const std::int16_t* const> patches, float* costs,
+                    float* unlikelihoods) {
   for (std::size_t i = 0; i < patches.size(); ++i) {
-    float squares[texture::kPatchRows];
+    float squares[texture::kPatchRows], products[texture::kPatchRows];
     for (int row = 0; row < texture::kPatchRows; ++row) {
       unsigned sum = 0;  // which may wrap around
       for (int k = 0; k < 2 * pairs; ++k)
         sum += static_cast<unsigned>(block[(k / 2 * texture::kPatchRows + row) * 2 + k % 2] *
                                      patches[i][k]);
       const auto left = static_cast<int>(sum - static_cast<unsigned>(rows.offsets[row]));
-      const float product = static_cast<float>(left) * rows.scales[row];
-      squares[row] = product * product;
+      products[row] = static_cast<float>(left) * rows.scales[row];
+      squares[row] = products[row] * products[row];
     }
+    if (unlikelihoods) unlikelihoods[i] = texture::take_likelihood(products, squares);
     costs[i] += texture::sum_in_halves(squares);
   }
 }
@@ -40,9 +42,10 @@ void add_rows_plain(const std::int16_t* block, int pairs, const texture::PatchUn
 }  // namespace
 
 void texture::add_rows(const std::int16_t* block, int pairs, const PatchUnits& rows,
-                       std::span<const std::int16_t* const> patches, float* costs) {
-  if (simd::vectors()) return add_rows_vector(block, pairs, rows, patches, costs);
-  add_rows_plain(block, pairs, rows, patches, costs);
+                       std::span<const std::int16_t* const> patches, float* costs,
+                       float* unlikelihoods) {
+  if (simd::vectors()) return add_rows_vector(block, pairs, rows, patches, costs, unlikelihoods);
+  add_rows_plain(block, pairs, rows, patches, costs, unlikelihoods);
 }
 
 texture::PatchTable::PatchTable(const PatchRule& rule, std::span<const double> from,
@@ -51,18 +54,29 @@ texture::PatchTable::PatchTable(const PatchRule& rule, std::span<const double> f
   const std::set<std::uint32_t> different(first_numbers.begin(), first_numbers.end());
   for (const std::uint32_t first : different) {
     const PatchModel one = PatchModel::at(from.data() + first, rule);
-    const int blocks = (one.rows + kPatchRows - 1) / kPatchRows;
-    models.push_back({first, blocks, static_cast<float>(one.edge), rows.size()});
+    const int before = one.likelihood ? kLikelihoodRows : 0;
+    const int blocks = (before + one.rows + kPatchRows - 1) / kPatchRows;
+    models.push_back({first, blocks, static_cast<float>(one.edge),
+                      static_cast<float>(one.edge > 0 ? one.base : 0), rows.size()});
     rows.resize(rows.size() + size_of(blocks));
     numbers.resize(rows.size() * block_size_);
+    const int at = static_cast<int>(models.back().first_block) * kPatchRows;
+    if (one.likelihood) {
+      std::vector<double> row(one.likelihood, one.likelihood + rule.size());
+      for (double& v : row) v = -v;
+      std::vector<double> left(row.size());
+      add_row(rule, one.mean, row.data(), at, left.data());
+      add_row(rule, one.mean, left.data(), at + 1);
+    }
     for (int i = 0; i < one.rows; ++i)
       add_row(rule, one.mean, one.matrix + size_of(one.rows - 1 - i) * size_of(rule.size()),
-              static_cast<int>(models.back().first_block) * kPatchRows + i);
+              at + before + i);
   }
 }
 
+/// `left`: gets what is rounded off.
 void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, const double* row,
-                                  int at) {
+                                  int at, double* left) {
   // What is left of a sum of 32 bits fits into them, whatever the patch; sums on the way may not.
   constexpr double kMostRounded = 1.25;  // of a number: 0.5, and what its neighbours have left
   const int size = rule.size();
@@ -91,9 +105,10 @@ void texture::PatchTable::add_row(const PatchRule& rule, const double* mean, con
     const int second = is_one ? k + rule.side : k + rule.side + 1;
     const bool has_first = is_one ? (k + 1) % rule.side != 0 : k % rule.side != 0;
     const bool has_second = is_one || (k + 1) % rule.side != 0;
-    const double left = (wanted - number) / (has_first && has_second ? 2 : 1);
-    if (has_first) rounded[size_of(first)] += left;
-    if (has_second) rounded[size_of(second)] += left;
+    const double to_each = (wanted - number) / (has_first && has_second ? 2 : 1);
+    if (has_first) rounded[size_of(first)] += to_each;
+    if (has_second) rounded[size_of(second)] += to_each;
+    if (left) left[k] = row[k] - number * unit;
     to[(k / 2 * kPatchRows + at % kPatchRows) * 2 + k % 2] = static_cast<std::int16_t>(number);
     of_mean += number * mean[k] * kPatchOne;
   }
@@ -120,6 +135,8 @@ IntegerPatch::IntegerPatch(const PatchRule& rule, std::span<const double> number
   patches_.resize(places * size);
   costs_.resize(places);
   some_costs_.resize(places);
+  unlikelihoods_.resize(places);
+  some_unlikelihoods_.resize(places);
   some_patches_.reserve(places);
   places_.reserve(places);
 }
@@ -192,16 +209,26 @@ void IntegerPatch::add_block(const Model& model, int b, std::span<const Place> p
     some_costs_[i] = costs_[size_of(places[i].index)];
   }
   const std::size_t block = model.first_block + size_of(b);
+  const bool has_likelihood = rule_.likelihood > 0 && b == 0;
   texture::add_rows(table_.block(block), texture::patch_pairs(rule_.size()), table_.rows[block],
-                    some_patches_, some_costs_.data());
-  for (std::size_t i = 0; i < places.size(); ++i) costs_[size_of(places[i].index)] = some_costs_[i];
+                    some_patches_, some_costs_.data(),
+                    has_likelihood ? some_unlikelihoods_.data() : nullptr);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    costs_[size_of(places[i].index)] = some_costs_[i];
+    if (has_likelihood) unlikelihoods_[size_of(places[i].index)] = some_unlikelihoods_[i];
+  }
 }
 
-/// A cost only grows, so what is not less than the best one never will be; of equal ones the first
-/// place counts.
-void IntegerPatch::drop_losers(float least, int best) {
+float IntegerPatch::cost_of(const Place& place, float base) const {
+  const std::size_t i = size_of(place.index);
+  return texture::place_cost(place.weight, costs_[i], unlikelihoods_[i], base);
+}
+
+/// A distance only grows, so what is not less than the best one never will be; of equal ones the
+/// first place counts.
+void IntegerPatch::drop_losers(float least, int best, float base) {
   std::erase_if(places_, [&](const Place& place) {
-    const float cost = place.weighed(costs_[size_of(place.index)]);
+    const float cost = cost_of(place, base);
     return !(cost < least || (cost == least && place.index < best));
   });
 }
@@ -213,32 +240,32 @@ TextureMatch IntegerPatch::match(const ShapePoint& point, std::uint32_t first_nu
   make_patches(at);
   weigh(at, m);
   std::fill(costs_.begin(), costs_.end(), 0.0f);
-  const auto cost_of = [this](const Place& p) { return p.weighed(costs_[size_of(p.index)]); };
   const auto likeliest = [&] {
-    return std::min_element(places_.begin(), places_.end(), [&](const Place& a, const Place& b) {
-      return cost_of(a) < cost_of(b);
-    });
+    return std::ranges::min_element(places_, {},
+                                    [&](const Place& p) { return cost_of(p, m.base); });
   };
   float least = std::numeric_limits<float>::infinity();
-  int best = across_ * across_;
+  Place best{across_ * across_, 1};
+  const auto take = [&](const Place& place) {
+    least = cost_of(place, m.base);
+    best = place;
+  };
   for (int b = 0; b < m.blocks && !places_.empty(); ++b) {
     add_block(m, b, places_);
     if (b + 1 == kFirstBlocks) {
       const Place place = *likeliest();
       for (int rest = b + 1; rest < m.blocks; ++rest) add_block(m, rest, {&place, 1});
-      least = cost_of(place);
-      best = place.index;
+      take(place);
     }
-    drop_losers(least, best);
+    drop_losers(least, best.index, m.base);
   }
-  if (!places_.empty()) {
-    const Place place = *likeliest();
-    least = cost_of(place);
-    best = place.index;
-  }
-  if (best == across_ * across_) return {0, 0, static_cast<double>(least)};
-  return {best % across_ * rule_.step - rule_.reach, best / across_ * rule_.step - rule_.reach,
-          static_cast<double>(least)};
+  if (!places_.empty()) take(*likeliest());
+  if (best.index == across_ * across_) return {0, 0, static_cast<double>(least)};
+  const std::size_t i = size_of(best.index);
+  if (rule_.likelihood > 0)
+    least = texture::told_cost(best.weight, costs_[i], unlikelihoods_[i], rule_.likelihood);
+  return {best.index % across_ * rule_.step - rule_.reach,
+          best.index / across_ * rule_.step - rule_.reach, static_cast<double>(least)};
 }
 
 }  // namespace cuface

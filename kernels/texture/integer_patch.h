@@ -30,23 +30,45 @@ inline float sum_in_halves(float (&squares)[kPatchRows]) {
   return squares[0];
 }
 
+/// What a likelihood's rows have given; their squares become 0.
+inline float take_likelihood(const float (&products)[kPatchRows], float (&squares)[kPatchRows]) {
+  squares[0] = squares[1] = 0;
+  return products[0] + products[1];
+}
+
+/// Of a place, by which a search compares it: what PatchModel says. `unlikelihood` and `base`: 0
+/// where patches have no likelihood.
+CUFACE_HD inline float place_cost(float weight, float distance, float unlikelihood, float base) {
+  return weight * (distance + (unlikelihood + base));
+}
+/// Of the place that is found: TextureMatch::cost.
+CUFACE_HD inline float told_cost(float weight, float distance, float unlikelihood,
+                                 double likelihood) {
+  return weight * distance + static_cast<float>(likelihood) * unlikelihood;
+}
+
 /// Numbers of a patch, filled up to pairs.
 CUFACE_HD inline int patch_pairs(int size) { return (size + 1) / 2; }
 
+/// A patch's likelihood is the first two rows of its first block, negated: what is rounded off the
+/// first one is the second. Of 16 bits alone a search would go elsewhere too often.
+inline constexpr int kLikelihoodRows = 2;
+
 /// Adds to the cost of each patch the sum of the squares of its products with a block of rows, by
-/// sum_in_halves(). `block` is [pairs][kPatchRows][2].
+/// sum_in_halves(). `block` is [pairs][kPatchRows][2]. `unlikelihoods`: null, or of each patch gets
+/// the sum of its products with the first two rows, whose squares count as 0.
 void add_rows(const std::int16_t* block, int pairs, const PatchUnits& rows,
-              std::span<const std::int16_t* const> patches, float* costs);
+              std::span<const std::int16_t* const> patches, float* costs, float* unlikelihoods);
 
 /// All patch models of a shape model in integers, as both processors read them.
 struct PatchTable {
-  /// Blocks of rows, the last row first; rows that fill the last block up are 0. Training writes
-  /// rows by descending variance, and what varies least tells most: other places cost more after
-  /// fewer rows.
+  /// Blocks of rows: a likelihood's, then the last row first; rows that fill the last block up are
+  /// 0. Training writes rows by descending variance, and what varies least tells most: other places
+  /// cost more after fewer rows.
   struct Model {
     std::uint32_t first_number = 0;
     int blocks = 0;
-    float edge = 0;
+    float edge = 0, base = 0;
     std::size_t first_block = 0;
   };
   std::vector<std::int16_t> numbers;  ///< of all blocks
@@ -64,7 +86,8 @@ struct PatchTable {
   }
 
  private:
-  void add_row(const PatchRule& rule, const double* mean, const double* row, int at);
+  void add_row(const PatchRule& rule, const double* mean, const double* row, int at,
+               double* left = nullptr);
   std::size_t block_size_;
 };
 
@@ -82,17 +105,17 @@ class IntegerPatch final : public PatchMatcher {
 
  private:
   using Model = texture::PatchTable::Model;
-  /// A place of the search: its cost so far, and the cost's weight.
+  /// A place of the search, and the weight of its cost.
   struct Place {
     int index = 0;
     float weight = 1;
-    float weighed(float cost) const { return weight * cost; }
   };
 
   void make_patches(const texture::BetweenPixels& at);
   void weigh(const texture::BetweenPixels& at, const Model& model);
   void add_block(const Model& model, int b, std::span<const Place> places);
-  void drop_losers(float least, int best);
+  float cost_of(const Place& place, float base) const;
+  void drop_losers(float least, int best, float base);
   const std::int16_t* patch(int place) const;
 
   PatchRule rule_;
@@ -102,6 +125,7 @@ class IntegerPatch final : public PatchMatcher {
   float strongest_ = 0;  // edge of the picture
   std::vector<std::uint8_t> near_;
   std::vector<float> pixel_gradients_, costs_, some_costs_;
+  std::vector<float> unlikelihoods_, some_unlikelihoods_;
   std::vector<std::int16_t> gradients_, patches_;
   std::vector<const std::int16_t*> some_patches_;
   std::vector<Place> places_;  // that may still be the best

@@ -52,32 +52,43 @@ double PatchReference::edge(const ShapePoint& point, int dx, int dy) const {
   return here / strongest_;
 }
 
-double PatchReference::cost_up_to(double enough, const ShapePoint& point, int dx, int dy,
-                                  const PatchModel& model) {
+PatchReference::Cost PatchReference::cost_up_to(double enough, const ShapePoint& point, int dx,
+                                                int dy, const PatchModel& model) {
   patch(point, dx, dy, patch_);
   for (std::size_t i = 0; i < patch_.size(); ++i) patch_[i] -= model.mean[i];
-  const double weight = model.edge > 0 ? model.edge - edge(point, dx, dy) : 1;
-  double cost = 0;
-  const double* row = model.matrix;
-  for (int r = 0; r < model.rows && !(weight * cost >= enough); ++r) {
+  const auto product = [this](const double* row) {
     double sum = 0;
     for (const double difference : patch_) sum += *row++ * difference;
-    cost += sum * sum;
+    return sum;
+  };
+  Cost cost;
+  if (model.edge > 0) cost = {model.edge - edge(point, dx, dy), 0, 0, model.base};
+  if (model.likelihood) cost.unlikelihood = -product(model.likelihood);
+  const double* row = model.matrix;
+  for (int r = 0; r < model.rows && !(cost.sum() >= enough); ++r, row += patch_.size()) {
+    const double along = product(row);
+    cost.distance += along * along;
   }
-  return weight * cost;
+  return cost;
 }
 
 double PatchReference::cost(const ShapePoint& point, int dx, int dy, std::uint32_t first_number) {
-  return cost_up_to(HUGE_VAL, point, dx, dy, PatchModel::at(numbers_.data() + first_number, rule_));
+  const PatchModel model = PatchModel::at(numbers_.data() + first_number, rule_);
+  return cost_up_to(HUGE_VAL, point, dx, dy, model).sum();
 }
 
 TextureMatch PatchReference::match(const ShapePoint& point, std::uint32_t first_number) {
   const PatchModel model = PatchModel::at(numbers_.data() + first_number, rule_);
   TextureMatch best{0, 0, kDearest};
+  double least = kDearest;
   for (int dy = -rule_.reach; dy <= rule_.reach; dy += rule_.step) {
     for (int dx = -rule_.reach; dx <= rule_.reach; dx += rule_.step) {
-      const double found = cost_up_to(best.cost, point, dx, dy, model);
-      if (found < best.cost) best = {dx, dy, found};
+      const Cost found = cost_up_to(least, point, dx, dy, model);
+      if (!(found.sum() < least)) continue;
+      least = found.sum();
+      best = {dx, dy, least};
+      if (model.likelihood)
+        best.cost = found.weight * found.distance + rule_.likelihood * found.unlikelihood;
     }
   }
   return best;

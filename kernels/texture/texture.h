@@ -51,6 +51,9 @@ struct PatchRule {
   int gradient = kForward;
   bool is_bilinear = true;  ///< gradients between four pixels; else the nearest one's [S3.12]
   double q = 0;             ///< a gradient g counts as g / (|g| + q)
+  /// How often a patch's likelihood counts in the cost that is told of what was found; 0: patches
+  /// have none.
+  double likelihood = 0;
   CUFACE_HD int size() const { return side * side; }
   /// Places in a row of the search.
   CUFACE_HD int across() const { return 2 * reach / step + 1; }
@@ -65,6 +68,7 @@ struct PatchRule {
 };
 inline constexpr int kMaxPatchSide = 31;
 inline constexpr int kMaxPatchReach = 16;
+inline constexpr double kMaxPatchLikelihood = 1000;
 
 /// What the HAT descriptors of a model have in common: `rows` x `columns` histograms of `bins`
 /// directions over a patch of `patch` x `patch` pixels, odd. They are looked for `reach` pixels
@@ -87,7 +91,8 @@ inline constexpr int kMaxHatBins = 16;
 inline constexpr int kMaxHatPatch = 63;
 inline constexpr int kMaxHatReach = 32;
 
-/// Where a search went, and what it cost: lower is better.
+/// Where a search went, and what it costs there: lower is better. Where patches have likelihoods,
+/// these count in it as often as PatchRule::likelihood says.
 struct TextureMatch {
   int dx = 0, dy = 0;  ///< line profiles: dx counts pixels along the normal
   double cost = 0;
@@ -114,20 +119,32 @@ void line_gradients(ImageView<const std::uint8_t> picture, const ShapePoint& poi
 /// To a mean absolute value of 1; zeros stay.
 void scale_line(std::span<double> profile);
 
-/// A patch's model. Its cost is the square of `rows * (patch - mean)`: the Mahalanobis distance of
-/// what the subspace does not explain, as one matrix. `edge` 0: no more; else the cost is weighed
-/// by `edge` less the edge's intensity at the point, 0 to 1, of Sobel's operator [S3.05].
+/// A patch's model. Its cost is the square of `matrix * (patch - mean)`: the Mahalanobis distance
+/// of what the subspace does not explain, as one matrix; less `likelihood * (patch - mean)`, if
+/// there is one. `edge` 0: no more; else `base` is added, so that no patch costs less than 0, and
+/// all of it is weighed by `edge` less the edge's intensity at the point, 0 to 1, of Sobel's
+/// operator [S3.05].
 struct PatchModel {
   int rows = 0;
   double edge = 0;
-  const double* mean = nullptr;    ///< [size]
-  const double* matrix = nullptr;  ///< [rows][size]
-  /// The numbers of a model: rows, edge, mean, matrix.
+  const double* mean = nullptr;        ///< [size]
+  const double* matrix = nullptr;      ///< [rows][size]
+  const double* likelihood = nullptr;  ///< [size], or none
+  double base = 0;
+  /// The numbers of a model: rows, edge, mean, matrix; with a likelihood that, and the base.
   static PatchModel at(const double* numbers, const PatchRule& rule) {
-    return {static_cast<int>(numbers[0]), numbers[1], numbers + 2, numbers + 2 + rule.size()};
+    PatchModel out{static_cast<int>(numbers[0]), numbers[1], numbers + 2,
+                   numbers + 2 + rule.size()};
+    if (rule.likelihood > 0) {
+      out.likelihood = out.matrix + out.rows * rule.size();
+      out.base = out.likelihood[rule.size()];
+    }
+    return out;
   }
   static std::size_t numbers(const PatchRule& rule, int rows) {
-    return 2 + static_cast<std::size_t>(rule.size()) * (1 + static_cast<std::size_t>(rows));
+    const auto size = static_cast<std::size_t>(rule.size());
+    const std::size_t of_likelihood = rule.likelihood > 0 ? size + 1 : 0;
+    return 2 + size * (1 + static_cast<std::size_t>(rows)) + of_likelihood;
   }
 };
 
@@ -154,15 +171,19 @@ class PatchReference final : public PatchMatcher {
   /// The patch at an offset from a point, by rows: rule.size() numbers. Pixels beyond the picture
   /// are its nearest.
   void patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const;
-  /// What the model says of that patch.
+  /// What the model says of that patch, by which a search compares places.
   double cost(const ShapePoint& point, int dx, int dy, std::uint32_t first_number);
   /// 0 to 1, at a point and an offset.
   double edge(const ShapePoint& point, int dx, int dy) const;
 
  private:
-  /// As cost(), or no less than `enough` where that is known earlier: a sum of squares only grows.
-  double cost_up_to(double enough, const ShapePoint& point, int dx, int dy,
-                    const PatchModel& model);
+  /// Parts of a cost.
+  struct Cost {
+    double weight = 1, distance = 0, unlikelihood = 0, base = 0;
+    double sum() const { return weight * (distance + unlikelihood + base); }
+  };
+  /// Or no less than `enough` where that is known earlier: a sum of squares only grows.
+  Cost cost_up_to(double enough, const ShapePoint& point, int dx, int dy, const PatchModel& model);
   template <typename At>
   double between(const ShapePoint& point, int dx, int dy, At at) const;
 

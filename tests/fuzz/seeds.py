@@ -90,7 +90,8 @@ def shape(iterated):
     numbers, profiles = [], b''
     for kind in (0, 1, 2, 0, 2):
         profiles += struct.pack('<iI', kind, len(numbers))
-        numbers += {0: some(line * (line + 1)), 1: some(1 + hat), 2: [rows, 1.5] + some(patch * patch * (1 + rows))}[kind]
+        of_patch = patch * patch * (1 + rows) + (patch * patch + 1 if iterated else 0)
+        numbers += {0: some(line * (line + 1)), 1: some(1 + hat), 2: [rows, 1.5] + some(of_patch)}[kind]
     term = lambda point, weight: struct.pack('<iid', point, 0, weight)
     rule = struct.pack('<iiiiII', 1, 0, 0, 1, 0, 1) + term(1, 1) + term(2, -1) + 4 * term(0, 0) + struct.pack('<2d', 0.1, 0.06)
     header = {'landmarks': points, 'modes': modes, 'levels': 1, 'iterations': 2, 'size_left': 0, 'size_right': 1, 'size_below': 4,
@@ -99,6 +100,7 @@ def shape(iterated):
               'missing_within': 0, 'start_scale': 0.04, 'window': 1, 'hat_sigma': 0.5, 'hat_length': 10,
               'constraint': int(iterated), 'pyramid': int(iterated), 'refits': 1, 'patch_side': patch, 'patch_reach': 1,
               'patch_step': 1, 'patch_gradient': 2 if iterated else 1, 'patch_bilinear': 1, 'rest': 0.5, 'patch_q': 10,
+              'patch_likelihood': 3 if iterated else 0,
               'least_weight': 1, 'noise': 1.5 if iterated else 0,
               'confidence': {'first': -2, 'at': [0.9, 0.5, 0.1],
                              'parts': {'own': 1, 'around': 2, 'face': 1, 'reach': 0.5, 'shape': 1, 'least': -3, 'most': 10}}}

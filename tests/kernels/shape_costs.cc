@@ -1,8 +1,9 @@
 // What patches cost, and where points are moved to, for tests/kernels/test_shape_twin.py.
 //
 //   shape_costs costs NAME=VALUE ... < doubles   side, reach, step, gradient, bilinear, q, edge,
-//       rows, width, height, points, float; in: mean, matrix, points, picture. Out, of each point:
-//       the cost of each offset, then dx, dy and cost of the best
+//       rows, width, height, points, float, perhaps likelihood; in: mean, matrix, likelihood and
+//       base where there is one, points, picture. Out, of each point: the cost of each offset, then
+//       dx, dy and cost of the best
 //   shape_costs constrain NAME=VALUE ... < doubles   points, modes, limit, perhaps least; in:
 //       mean shape, eigenvalues, eigenvectors, weights, points, and what each costs where least is
 //       there. Out: points, weights of the modes
@@ -34,11 +35,10 @@ void write(std::span<const double> values) {
 int costs() {
   ShapeModel model;
   PatchRule& rule = model.patch;
-  rule = {integer("side"),     integer("reach"),          integer("step"),
-          integer("gradient"), settings["bilinear"] != 0, settings["q"]};
-  const auto size = static_cast<std::size_t>(rule.size());
+  rule = {integer("side"),           integer("reach"), integer("step"),       integer("gradient"),
+          settings["bilinear"] != 0, settings["q"],    settings["likelihood"]};
   std::vector<double> numbers{settings["rows"], settings["edge"]};
-  for (const double v : read(size * (1 + count("rows")))) numbers.push_back(v);
+  for (const double v : read(PatchModel::numbers(rule, integer("rows")) - 2)) numbers.push_back(v);
   const std::vector<double> points = read(2 * count("points"));
   Image<std::uint8_t> picture(integer("width"), integer("height"));
   for (int y = 0; y < picture.height(); ++y) {

@@ -54,7 +54,7 @@ inline void random_shape(ShapeModel& m, ShapeTables& t, unsigned seed, int point
   m.window = 1;
   m.line = {5, 2, 1};
   m.hat = {3, 4, 8, 11, -3, 4, 2, 0.5, 10};
-  m.patch = {5, 2, 1, PatchRule::kForward, true, 20};
+  m.patch = {5, 2, 1, PatchRule::kForward, true, 20, seed % 2 == 1 ? 3.0 : 0.0};
   m.refits = 2;
   m.rest = 0.1;
   for (std::size_t i = 0; i < count; ++i) {
@@ -77,8 +77,9 @@ inline void random_shape(ShapeModel& m, ShapeTables& t, unsigned seed, int point
       t.profiles.push_back({kind, static_cast<std::uint32_t>(t.numbers.size())});
       int n = kind == ProfileKind::kHat ? 1 + m.hat.size() : m.line.length * (m.line.length + 1);
       if (kind == ProfileKind::kPatch) {
-        t.numbers.insert(t.numbers.end(), {3, i == 2 ? 2.0 : 0.0});
-        n = 4 * m.patch.size();
+        const int rows = 3;
+        t.numbers.insert(t.numbers.end(), {1.0 * rows, i == 2 ? 2.0 : 0.0});
+        n = static_cast<int>(PatchModel::numbers(m.patch, rows)) - 2;
       }
       for (int k = 0; k < n; ++k) t.numbers.push_back(uniform(random));
     }

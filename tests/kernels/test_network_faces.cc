@@ -19,7 +19,6 @@
 namespace cuface {
 namespace {
 
-
 TEST(NetworkFaces, TheExponentialIsWithinTwoUnits) {
   double worst = 0;
   int compared = 0;

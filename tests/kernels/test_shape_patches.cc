@@ -65,40 +65,32 @@ TEST(ShapePatches, APatchsMatrixIsTheResidualsDistance) {
   }
 }
 
-TEST(ShapePatches, APulledMeanTakesTheLikelihoodFromTheDistance) {
+TEST(ShapePatches, ALikelihoodsBaseIsTheLeastThatWillDo) {
   std::mt19937 random(4);
   std::normal_distribution<float> normal;
-  const std::size_t size = 9;
+  const int size = 9;
   std::vector<float> samples(60 * size);
   for (float& v : samples) v = normal(random);
   std::vector<double> coefficients(size);
   for (double& v : coefficients) v = static_cast<double>(normal(random));
   ShapeOptions options;
   options.rows = PatchRows::kAll;
-  const shape::Texture plain = shape::learn_patch(samples, size, options);
-  shape::Texture pulled = plain;
-  shape::pull_mean(coefficients, 3, pulled);
-  EXPECT_EQ(pulled.matrix, plain.matrix);
-  const auto cost = [&](const shape::Texture& texture, std::size_t sample) {
-    double sum = 0;
-    for (std::size_t r = 0; r < texture.rows; ++r) {
-      double along = 0;
-      for (std::size_t k = 0; k < size; ++k)
-        along += texture.matrix[r * size + k] *
-                 (static_cast<double>(samples[sample * size + k]) - texture.mean[k]);
-      sum += along * along;
-    }
-    return sum;
-  };
-  const auto likelihood = [&](std::size_t sample) {
-    double sum = 0;
-    for (std::size_t k = 0; k < size; ++k)
-      sum += coefficients[k] * static_cast<double>(samples[sample * size + k]);
-    return sum;
-  };
-  for (std::size_t s = 1; s < 60; ++s)
-    EXPECT_NEAR(cost(pulled, s) - cost(pulled, 0),
-                cost(plain, s) - cost(plain, 0) - 6 * (likelihood(s) - likelihood(0)), 1e-9);
+  shape::Texture texture = shape::learn_patch(samples, size, options);
+  shape::add_likelihood(coefficients, 6, size, texture);
+  ASSERT_EQ(texture.likelihood.size(), size + 1u);
+  for (std::size_t k = 0; k < size; ++k)
+    EXPECT_DOUBLE_EQ(texture.likelihood[k], 6 * coefficients[k]);
+
+  // The cost is least where its gradient is 0.
+  const cv::Mat_<double> matrix(size, size, texture.matrix.data());
+  const cv::Mat_<double> likelihood(size, 1, texture.likelihood.data());
+  const cv::Mat_<double> squares = matrix.t() * matrix;
+  cv::Mat_<double> cheapest;
+  ASSERT_TRUE(cv::solve(2 * squares, likelihood, cheapest));
+  const double least =
+      cv::Mat_<double>(cheapest.t() * squares * cheapest)(0) - cheapest.dot(likelihood);
+  EXPECT_LT(least, -1);
+  EXPECT_NEAR(texture.likelihood[size], -least, -1e-9 * least);
 }
 
 /// A face of three points in noise, and a model of it without numbers.
@@ -279,20 +271,8 @@ struct FacesOfBlobs {
   std::vector<std::uint8_t> present;
 };
 
-/// What a model's points cost in plain faces: those of a fold, or all others.
-std::vector<shape::SearchedFace> plain(const ShapeModel& model, const FacesOfBlobs& all,
-                                       bool is_of_fold, std::size_t fold, std::size_t folds) {
-  shape::FaceSearch search(model, nullptr, shape::patch_matcher(model, ShapeArithmetic::kFloat));
-  std::vector<shape::SearchedFace> out;
-  for (std::size_t face = 0; face < all.of.size(); ++face)
-    if ((face % folds == fold) == is_of_fold)
-      for (auto& found : shape::search_plain(search, model, all.faces(), face))
-        out.push_back(std::move(found));
-  return out;
-}
-
-TEST(ShapePatches, UsualCostsOfPulledPatchesAreThoseOfTheModelOfAll) {
-  constexpr std::size_t kFolds = 3, kNone = 99;
+TEST(ShapePatches, UsualCostsAreThoseOfModelsOfOtherFaces) {
+  constexpr std::size_t kFolds = 3;
   const FacesOfBlobs all(24);
   ShapeOptions options;
   options.profiles = ProfileKind::kPatch;
@@ -306,33 +286,27 @@ TEST(ShapePatches, UsualCostsOfPulledPatchesAreThoseOfTheModelOfAll) {
   options.confidence_folds = static_cast<int>(kFolds);
   const auto trained = train_shape(all.faces(), options);
   ASSERT_TRUE(trained.ok()) << trained.status().message();
-  ASSERT_EQ(trained.value()->usual_costs.size() >= 3, true);
+  ASSERT_GE(trained.value()->usual_costs.size(), 3u);
+  EXPECT_EQ(trained.value()->patch.likelihood, 4);
 
-  // By hand: above what the model itself costs in faces that it has learnt from.
   options.confidence_folds = 0;
-  std::vector<double> above[3], raw[3];
+  std::vector<double> costs[3];
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
-    const FacesOfBlobs others = all.without(fold, kFolds);
-    const auto model = train_shape(others.faces(), options);
+    const auto model = train_shape(all.without(fold, kFolds).faces(), options);
     ASSERT_TRUE(model.ok()) << model.status().message();
-    const auto own = shape::usual_costs(plain(*model.value(), all, false, fold, kFolds));
-    for (const auto& face : plain(*model.value(), all, true, fold, kFolds)) {
-      for (std::size_t i = 0; i < 3; ++i) {
-        raw[i].push_back(face.costs[i]);
-        above[i].push_back(face.costs[i] - own[i].middle);
-      }
-    }
+    shape::FaceSearch search(*model.value(), nullptr,
+                             shape::patch_matcher(*model.value(), ShapeArithmetic::kFloat));
+    for (std::size_t face = fold; face < all.of.size(); face += kFolds)
+      for (std::size_t i = 0; i < 3; ++i)
+        costs[i].push_back(
+            shape::search_hard(search, *model.value(), all.faces(), face).at(0).costs[i]);
   }
-  const auto own = shape::usual_costs(plain(*trained.value(), all, false, kNone, kFolds));
   for (std::size_t i = 0; i < 3; ++i) {
-    ASSERT_EQ(above[i].size(), 24u);
-    std::ranges::sort(above[i]);
-    std::ranges::sort(raw[i]);
+    ASSERT_EQ(costs[i].size(), 24u);
+    std::ranges::sort(costs[i]);
     const shape::UsualCost& usual = trained.value()->usual_costs[i];
-    EXPECT_NEAR(usual.middle, own[i].middle + above[i][12], 1e-6 * usual.middle);
-    EXPECT_NEAR(usual.spread, above[i][18] - above[i][12], 1e-6 * usual.middle);
-    // Costs as they are differ by what each model has for itself.
-    EXPECT_GT(raw[i][18] - raw[i][12], 2 * usual.spread);
+    EXPECT_EQ(usual.middle, costs[i][12]);
+    EXPECT_EQ(usual.spread, costs[i][18] - costs[i][12]);
   }
 }
 

@@ -134,6 +134,7 @@ class Feeder {
           break;
         case 1:
           bad[at] = static_cast<char>(random());
+          if (bad[at] == good[at]) bad[at] = static_cast<char>(bad[at] ^ 1);
           break;
         default:
           for (std::size_t n = 1 + random() % 16; n > 0 && at < bad.size(); --n, ++at) {

@@ -69,8 +69,8 @@ def resumed(drawn, folder, line, *more):
     return output
 
 
-def test_pulled_means_and_points_that_weigh(drawn, undisturbed, tmp_path):
-    """The same bytes with any threads and when resumed; of patches nothing but their means is another, and likely shapes are the
+def test_likelihoods_and_points_that_weigh(drawn, undisturbed, tmp_path):
+    """The same bytes with any threads and when resumed; patches have a likelihood and its base more, and likely shapes are the
     same, by modes that are at right angles where points weigh so."""
     outputs, more = [], ("--pull", "400", "--displaced", "5", "--weigh")
     for threads in (1, 3):
@@ -82,15 +82,14 @@ def test_pulled_means_and_points_that_weigh(drawn, undisturbed, tmp_path):
     for other in outputs[1:]:
         assert other.read_bytes() == outputs[0].read_bytes()
     plain, pulled = (blocks(path)[1]("numbers") for path in (undisturbed, outputs[0]))
-    size, at, moved = 49, 0, 0
-    assert len(plain) == len(pulled)
+    size, at, patches = 49, 0, 0
     while at < len(plain):
-        rows, mean = int(plain[at]), slice(at + 2, at + 2 + size)
-        end = mean.stop + rows * size
-        assert (plain[at:at + 2] == pulled[at:at + 2]).all() and (plain[mean.stop:end] == pulled[mean.stop:end]).all()
-        moved += (plain[mean] != pulled[mean]).any()
-        at = end
-    assert moved == 3 * 68
+        count = 2 + size * (1 + int(plain[at]))
+        ours = pulled[at + patches * (size + 1):]
+        assert (plain[at:at + count] == ours[:count]).all()
+        assert ours[count:count + size].any() and ours[count + size] > 0
+        at, patches = at + count, patches + 1
+    assert patches == 3 * 68 and len(pulled) == len(plain) + patches * (size + 1)
     shapes = []
     for path in (undisturbed, outputs[0]):
         table = blocks(path)[1]

@@ -62,7 +62,8 @@ struct Staged {
       copy(to + words, reinterpret_cast<const PatchWords*>(from.rows), of_rows);
       is_filled = true;
     }
-    return {to, reinterpret_cast<const texture::PatchUnits*>(to + words), from.blocks, from.edge};
+    return {to, reinterpret_cast<const texture::PatchUnits*>(to + words), from.blocks, from.edge,
+            from.base};
   }
   /// Before another model or level comes here.
   __device__ void clear() {

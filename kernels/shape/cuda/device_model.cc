@@ -60,6 +60,7 @@ Result<std::shared_ptr<const DeviceShape>> DeviceShape::make(const ShapeModel& m
   t.patch.gradient = model.patch.gradient;
   t.patch.is_bilinear = model.patch.is_bilinear;
   t.patch.q = model.patch.q;
+  t.patch.likelihood = model.patch.likelihood;
   t.hat = model.hat;
   t.line = model.line;
   t.levels = model.levels;
@@ -149,12 +150,12 @@ Status DeviceShape::upload_profiles(const ShapeModel& model) {
   const std::size_t hat = 1 + size_of(model.hat.size());
   const std::size_t line = size_of(model.line.length) * (1 + size_of(model.line.length));
   for (const ShapeProfile& p : model.profiles) {
-    DeviceProfile to{p.kind, 0, 0, 0};
+    DeviceProfile to{p.kind, 0, 0, 0, 0};
     has_[static_cast<std::size_t>(p.kind)] = true;
     const auto from = model.numbers.begin() + static_cast<std::ptrdiff_t>(p.first_number);
     if (p.kind == ProfileKind::kPatch) {
       const texture::PatchTable::Model& m = table.model(p.first_number);
-      to = {p.kind, static_cast<std::uint32_t>(m.first_block), m.blocks, m.edge};
+      to = {p.kind, static_cast<std::uint32_t>(m.first_block), m.blocks, m.edge, m.base};
       has_edges_ |= m.edge > 0;
       tables_.most_blocks = std::max(tables_.most_blocks, m.blocks);
     } else if (p.kind == ProfileKind::kHat) {

@@ -22,7 +22,7 @@ struct DeviceProfile {
   ProfileKind kind;
   std::uint32_t first;
   std::int32_t blocks;  ///< of a patch's rows
-  float edge;           ///< a patch's
+  float edge, base;     ///< a patch's
 };
 
 /// A ShapeModel as kernels read it.

@@ -30,7 +30,7 @@ __device__ DevicePatch stage_patch(const ShapeTables& t, const DeviceProfile& pr
                                    Staged& staged) {
   const int words = DevicePatch::words_of_block({t.patch.side});
   return staged.patch({t.patch_words + static_cast<std::size_t>(profile.first) * words,
-                       t.patch_rows + profile.first, profile.blocks, profile.edge},
+                       t.patch_rows + profile.first, profile.blocks, profile.edge, profile.base},
                       words);
 }
 

@@ -28,7 +28,7 @@ constexpr int kMostPatches = HWY_TARGET <= HWY_AVX3 ? 12 : std::max(12 / kVector
 
 template <int kCount>
 HWY_INLINE void add(const std::int16_t* block, int pairs, const PatchUnits& rows,
-                    const std::int16_t* const* patches, float* costs) {
+                    const std::int16_t* const* patches, float* costs, float* unlikelihoods) {
   const Rows d;
   const Pairs of_pairs;
   const Floats floats;
@@ -49,29 +49,32 @@ HWY_INLINE void add(const std::int16_t* block, int pairs, const PatchUnits& rows
     }
   }
   for (int i = 0; i < kCount; ++i) {
-    alignas(64) float squares[kPatchRows];
+    alignas(64) float squares[kPatchRows], products[kPatchRows];
     for (int v = 0; v < kVectors; ++v) {
       const auto product =
           hn::Mul(hn::ConvertTo(floats, sums[i][v]), hn::LoadU(floats, rows.scales + v * kLanes));
       hn::Store(hn::Mul(product, product), floats, squares + v * kLanes);
+      if (unlikelihoods) hn::Store(product, floats, products + v * kLanes);
     }
+    if (unlikelihoods) unlikelihoods[i] = take_likelihood(products, squares);
     costs[i] += sum_in_halves(squares);
   }
 }
 
 template <int kCount = kMostPatches>
 HWY_INLINE void add_up_to(const std::int16_t* block, int pairs, const PatchUnits& rows, int count,
-                          const std::int16_t* const* patches, float* costs) {
-  if (count == kCount) return add<kCount>(block, pairs, rows, patches, costs);
-  if constexpr (kCount > 1) add_up_to<kCount - 1>(block, pairs, rows, count, patches, costs);
+                          const std::int16_t* const* patches, float* costs, float* unlikelihoods) {
+  if (count == kCount) return add<kCount>(block, pairs, rows, patches, costs, unlikelihoods);
+  if constexpr (kCount > 1)
+    add_up_to<kCount - 1>(block, pairs, rows, count, patches, costs, unlikelihoods);
 }
 
 void add_rows(const std::int16_t* block, int pairs, const PatchUnits& rows,
-              std::span<const std::int16_t* const> patches, float* costs) {
+              std::span<const std::int16_t* const> patches, float* costs, float* unlikelihoods) {
   const int all = static_cast<int>(patches.size());
   for (int first = 0; first < all; first += kMostPatches) {
     add_up_to(block, pairs, rows, std::min(kMostPatches, all - first), patches.data() + first,
-              costs + first);
+              costs + first, unlikelihoods ? unlikelihoods + first : nullptr);
   }
 }
 
@@ -84,8 +87,9 @@ namespace cuface::texture {
 HWY_EXPORT(add_rows);
 
 void add_rows_vector(const std::int16_t* block, int pairs, const PatchUnits& rows,
-                     std::span<const std::int16_t* const> patches, float* costs) {
-  CUFACE_DISPATCH(add_rows)(block, pairs, rows, patches, costs);
+                     std::span<const std::int16_t* const> patches, float* costs,
+                     float* unlikelihoods) {
+  CUFACE_DISPATCH(add_rows)(block, pairs, rows, patches, costs, unlikelihoods);
 }
 
 }  // namespace cuface::texture

@@ -10,6 +10,7 @@ namespace cuface::texture {
 
 /// As add_rows().
 void add_rows_vector(const std::int16_t* block, int pairs, const PatchUnits& rows,
-                     std::span<const std::int16_t* const> patches, float* costs);
+                     std::span<const std::int16_t* const> patches, float* costs,
+                     float* unlikelihoods);
 
 }  // namespace cuface::texture

@@ -83,9 +83,10 @@ struct PatchSearch {
   }
 
   /// For a whole warp: of a block of rows, the sums of squares of kOf tiles of places from `first`
-  /// on, which go to `to`; the places of all faces one after the other.
+  /// on, which go to squares() from `from` on; the places of all faces one after the other. What a
+  /// likelihood's rows have goes to unlikelihoods().
   template <int kOf>
-  __device__ void multiply_block(int block, int first, float* to) const {
+  __device__ void multiply_block(int block, int first, int from) const {
     const PatchSteps steps{side()};
     const unsigned lane = threadIdx.x % kWarp, g = lane / 4, t = lane % 4;
     const int at = block * DevicePatch::words_of_block(steps) + static_cast<int>(lane);
@@ -142,23 +143,37 @@ struct PatchSearch {
 #pragma unroll
       for (int i = 0; i < kOf; ++i) multiply(low[i], down, l[i][0], l[i][1], is_half);
     }
-    float sums[kTiles][2] = {};
+    const bool has_likelihood = block == 0 && rule.likelihood > 0;
+    const bool is_likelihood = has_likelihood && g < texture::kLikelihoodRows;
+    float sums[kTiles][2] = {}, unlikelihoods[kOf][2];
 #pragma unroll
     for (int i = 0; i < kOf; ++i) {
 #pragma unroll
       for (int side = 0; side < 2; ++side) {
-        const auto square = [&](int half) {
+        const auto multiplied = [&](int half) {
           const int j = 2 * half + side;
           // The four products' sum, of which no bits are lost; unsigned, as parts may overflow.
           const unsigned sum = (static_cast<unsigned>(high[i][j]) << 16) +
                                (static_cast<unsigned>(middle[i][j]) << 8) +
                                static_cast<unsigned>(low[i][j]);
-          const float product =
-              static_cast<float>(static_cast<int>(sum - static_cast<unsigned>(offsets[half]))) *
-              scales[half];
-          return product * product;
+          return static_cast<float>(static_cast<int>(sum - static_cast<unsigned>(offsets[half]))) *
+                 scales[half];
         };
-        sums[i][side] = square(0) + square(1);
+        const float upper_row = multiplied(0), lower_row = multiplied(1);
+        unlikelihoods[i][side] = upper_row;
+        sums[i][side] = (is_likelihood ? 0 : upper_row * upper_row) + lower_row * lower_row;
+      }
+    }
+    if (has_likelihood) {
+      float* const to = layout.unlikelihoods(memory) + from;
+#pragma unroll
+      for (int i = 0; i < kOf; ++i) {
+#pragma unroll
+        for (int side = 0; side < 2; ++side) {
+          const float sum = unlikelihoods[i][side] +
+                            __shfl_xor_sync(kAllLanes, unlikelihoods[i][side], kWarp / 8);
+          if (g == 0) to[kTilePlaces * i + static_cast<int>(2 * t) + side] = sum;
+        }
       }
     }
     // Halves of rows are added as sum_in_halves() does, and lanes take halves of the places.
@@ -169,6 +184,7 @@ struct PatchSearch {
     static_assert(kTiles == 2);
     float sum = halve(halve(sums[0][0], sums[1][0], 16), halve(sums[0][1], sums[1][1], 16), 8);
     sum += __shfl_xor_sync(kAllLanes, sum, 4);
+    float* const to = layout.squares(memory) + block * layout.faces * PatchMemory::kPlaces + from;
     if ((lane & 4) == 0) to[kTilePlaces * (lane >> 4) + 2 * t + (lane >> 3 & 1)] = sum;
   }
 
@@ -270,9 +286,9 @@ struct PatchSearch {
     const auto thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
     const int all = count * places(), at_once = layout.faces * PatchMemory::kPlaces;
     int index = 0;
-    float least = 0;
-    const auto take = [&](float other, int place) {
-      if (other < least || (other == least && place < index)) least = other, index = place;
+    float least = 0, told = 0;
+    const auto is_better = [&](float other, int place) {
+      return other < least || (other == least && place < index);
     };
     // Of several faces all places are multiplied together.
     for (int first = 0; first < all; first += at_once) {
@@ -285,12 +301,11 @@ struct PatchSearch {
       int block = begin / parts, from = begin % parts * kPart;
 #pragma unroll 1
       for (int left = tasks * (warp + 1) / kWarps - begin; left > 0; --left) {
-        float* const to = layout.squares(memory) + block * at_once + from;
         const bool is_last = from + kPart >= tiles * kTilePlaces;
         if (kSide > 0 && is_last && tiles % kTiles != 0)
-          multiply_block<1>(block, first + from, to);
+          multiply_block<1>(block, first + from, from);
         else
-          multiply_block<kTiles>(block, first + from, to);
+          multiply_block<kTiles>(block, first + from, from);
         block += is_last;
         from = is_last ? 0 : from + kPart;
       }
@@ -298,22 +313,33 @@ struct PatchSearch {
       // A warp a face; lanes without a place take the last one again.
       if (warp >= count) continue;
       const int place = min(first + lane, places() - 1);
-      const float* const squares = layout.squares(memory) + warp * places() + place - first;
-      float cost = 0;
-      for (int block = 0; block < model.blocks; ++block) cost += squares[block * at_once];
-      cost *= layout.weights(memory, warp)[place];
-      if (first == 0) least = cost, index = place;
-      take(cost, place);
+      const int at = warp * places() + place - first;
+      const float* const squares = layout.squares(memory) + at;
+      float distance = 0;
+      for (int block = 0; block < model.blocks; ++block) distance += squares[block * at_once];
+      const bool has_likelihood = rule.likelihood > 0;
+      const float weight = layout.weights(memory, warp)[place];
+      const float unlikelihood = has_likelihood ? layout.unlikelihoods(memory)[at] : 0;
+      const float cost = texture::place_cost(weight, distance, unlikelihood, model.base);
+      if (first > 0 && !is_better(cost, place)) continue;
+      least = cost;
+      index = place;
+      told = has_likelihood ? texture::told_cost(weight, distance, unlikelihood, rule.likelihood)
+                            : cost;
     }
     if (warp >= count) return;
+    const int own = index;
 #pragma unroll
     for (int apart = kWarp / 2; apart > 0; apart /= 2) {
       const float other = __shfl_xor_sync(kAllLanes, least, apart);
-      take(other, __shfl_xor_sync(kAllLanes, index, apart));
+      const int place = __shfl_xor_sync(kAllLanes, index, apart);
+      if (is_better(other, place)) least = other, index = place;
     }
-    if (lane == 0)
+    // By the lane that has found it.
+    const int finder = __ffs(static_cast<int>(__ballot_sync(kAllLanes, own == index))) - 1;
+    if (lane == finder)
       found(warp, TextureMatch{index % across() * step() - reach(),
-                               index / across() * step() - reach(), static_cast<double>(least)});
+                               index / across() * step() - reach(), static_cast<double>(told)});
   }
 };
 
@@ -334,13 +360,16 @@ __device__ void match_patch(const PatchRule& rule, const DevicePatch& model,
   constexpr int kMasmSide = 13, kMasmReach = 2;
   if (rule.side == kMasmSide && rule.reach == kMasmReach && rule.step == 1 && model.is_staged()) {
     // Its numbers are known to the compiler.
+    const auto of = [&](PatchRule::Gradient gradient) {
+      return PatchMemory({kMasmSide, kMasmReach, 1, gradient, true, 0, rule.likelihood},
+                         layout.most_blocks, layout.faces);
+    };
     if (rule.planes() == 1) {
-      const PatchMemory masm({kMasmSide, kMasmReach, 1}, layout.most_blocks, layout.faces);
+      const PatchMemory masm = of(PatchRule::kForward);
       return run(
           patch::PatchSearch<kThreads, kMasmSide, kMasmReach, 1>{rule, model, masm, memory, count});
     }
-    const PatchMemory masm({kMasmSide, kMasmReach, 1, PatchRule::kTurns}, layout.most_blocks,
-                           layout.faces);
+    const PatchMemory masm = of(PatchRule::kTurns);
     return run(
         patch::PatchSearch<kThreads, kMasmSide, kMasmReach, 2>{rule, model, masm, memory, count});
   }

@@ -46,7 +46,7 @@ struct DevicePatch {
   const PatchWords* words;          ///< [blocks][steps][kPatchBytes][kWarp]; perhaps shared memory
   const texture::PatchUnits* rows;  ///< [blocks]; the same
   int blocks;
-  float edge;
+  float edge, base;
   /// Bytes from match_patch()'s memory to the words, with the rows behind them, where both are
   /// shared, too; else below 0.
   std::int32_t staged_at = -1;
@@ -105,7 +105,7 @@ struct PatchMemory {
   static constexpr int kMostFaces = 6;   ///< at once, where a warp has a lane for each place
   static constexpr int kCorners = 4;
   int area, places, most_blocks, faces;  ///< numbers of a side; all places of a face
-  int planes;
+  int planes, likelihoods;               ///< of the latter 1 or 0
   PatchSteps steps;
 
   CUFACE_HD PatchMemory(const PatchRule& rule, int blocks, int most_faces)
@@ -114,6 +114,7 @@ struct PatchMemory {
         most_blocks(blocks),
         faces(places <= kPlaces ? most_faces : 1),
         planes(rule.planes()),
+        likelihoods(rule.likelihood > 0 ? 1 : 0),
         steps{rule.side} {}
   /// Of a plane: rows of as many as pixels have, which begin with one that is not used.
   CUFACE_HD int gradient_count() const { return (area + 1) * pixels_across(); }
@@ -135,7 +136,8 @@ struct PatchMemory {
   }
   CUFACE_HD int floats_then() const {
     const int pixels = (pixel_count() + 3) / 4, bytes = kPatchBytes * planes * byte_count() / 4;
-    const int before = pixels > bytes ? pixels : bytes, after = most_blocks * kPlaces;
+    const int before = pixels > bytes ? pixels : bytes;
+    const int after = (most_blocks + likelihoods) * kPlaces;
     return before > after ? before : after;
   }
   CUFACE_HD int pixel_count() const { return pixels_across() * pixels_down(); }
@@ -159,6 +161,10 @@ struct PatchMemory {
   }
   /// [blocks][faces x kPlaces]
   __device__ float* squares(void* memory) const { return gradients(memory, faces); }
+  /// [faces x kPlaces]: what likelihoods add, where patches have some.
+  __device__ float* unlikelihoods(void* memory) const {
+    return squares(memory) + most_blocks * faces * kPlaces;
+  }
   __device__ std::uint8_t* pixels(void* memory, int of_face) const {
     return reinterpret_cast<std::uint8_t*>(squares(memory) + of_face * floats_then());
   }

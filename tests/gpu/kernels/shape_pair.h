@@ -76,7 +76,8 @@ inline ShapeRef random_masm(unsigned seed, int points = 68, int levels = 4,
     p = {ProfileKind::kPatch, static_cast<std::uint32_t>(tables->numbers.size())};
     const int size = patch.size(), rows = 96 * size / 169;
     tables->numbers.insert(tables->numbers.end(), {1.0 * rows, 0});
-    for (int k = 0; k < size * (1 + rows); ++k) tables->numbers.push_back(uniform(random));
+    for (std::size_t k = 2; k < PatchModel::numbers(patch, rows); ++k)
+      tables->numbers.push_back(uniform(random));
   }
   tables->show(*model);
   model->storage = tables;

@@ -89,7 +89,9 @@ TEST_F(ShapeCuda, PatchesAlone) {
   const std::vector<Box> boxes = {{30, 20, 70, 70}, {90, 60, 60, 60}, {40, 30, 80, 80}};
   for (const PatchRule& rule : {PatchRule{13, 2, 1, PatchRule::kMagnitude, true, 10},
                                 PatchRule{13, 2, 1, PatchRule::kTurns, true, 10},
-                                PatchRule{13, 4, 1, PatchRule::kForward, true, 20},
+                                PatchRule{13, 2, 1, PatchRule::kTurns, true, 10, 4},
+                                PatchRule{13, 2, 1, PatchRule::kForward, true, 10, 4},
+                                PatchRule{13, 4, 1, PatchRule::kForward, true, 20, 2},
                                 PatchRule{7, 5, 2, PatchRule::kTurns, false, 20}}) {
     const ShapeRef model = test::random_masm(7, 3, 2, rule);
     const auto ours = make_cuda(*model);
@@ -98,8 +100,8 @@ TEST_F(ShapeCuda, PatchesAlone) {
       ASSERT_NO_FATAL_FAILURE(
           compare(model, *ours, {{noise(160, 120, 4), {boxes.begin(), boxes.begin() + faces}}}));
   }
-  EXPECT_EQ(faces_ - refused_, 16);
-  EXPECT_GT(moved_, 10);
+  EXPECT_EQ(faces_ - refused_, 24);
+  EXPECT_GT(moved_, 15);
 }
 
 TEST_F(ShapeCuda, ConfidencesAndStartsOfATracker) {
@@ -255,12 +257,18 @@ TEST_F(ShapeCuda, TheLargestProfiles) {
   };
   const ShapeRef patch = changed_model(1, 3, 1, [&](ShapeModel& m, test::ShapeTables& t) {
     one_kind(m, t, ProfileKind::kPatch);
-    m.patch = {
-        kMaxPatchSide, test::under_tool() ? 4 : kMaxPatchReach, 1, PatchRule::kMagnitude, true, 10};
-    // Of so many rows as there may be of work; of one more than a whole number of blocks.
-    const int rows = test::under_tool() ? 17 : 577;
+    m.patch = {kMaxPatchSide,
+               test::under_tool() ? 4 : kMaxPatchReach,
+               1,
+               PatchRule::kMagnitude,
+               true,
+               10,
+               4};
+    // Of so many rows as there may be of work; of one more than a whole number of blocks, with the
+    // likelihood's two.
+    const int rows = test::under_tool() ? 15 : 575;
     t.numbers = {static_cast<double>(rows), 2};
-    fill(t, m.patch.size() * (1 + rows));
+    fill(t, static_cast<int>(PatchModel::numbers(m.patch, rows)) - 2);
   });
   const ShapeRef line = changed_model(2, 3, 1, [&](ShapeModel& m, test::ShapeTables& t) {
     one_kind(m, t, ProfileKind::kLine);
