@@ -115,7 +115,7 @@ struct Iterated {
   CUFACE_HD void find_weights(const Few& few) const {
     // A handful of rounds where points have equal weights; of few points, many.
     constexpr int kMostRounds = 100;
-    constexpr double kRest = 1e-5;  // pixels
+    constexpr double kRest = 1e-3;  // pixels
     const double weight = total_weight(), by_weight = weight > 0 ? 1 / weight : 0;
     double *now = memory.weights, *next = memory.parts;
     few.each(model.modes, [&](int k) { now[k] = 0; });
