@@ -109,7 +109,7 @@ LandmarkBackendResult make_landmark_backend(Backend backend, const LandmarkModel
 #endif
   if (backend != Backend::kCpu)
     return Status(StatusCode::kUnsupported, "this build finds landmarks on the CPU only");
-  CUFACE_TAKE(finder, model.shape ? make_shape_finder(model, settings.start, stop)
+  CUFACE_TAKE(finder, model.shape ? make_shape_finder(model, settings.start, settings.threads, stop)
                                   : make_forest_finder(model.forest, settings.iterations, stop));
   return LandmarkBackendResult(std::make_unique<CpuLandmarkBackend>(std::move(finder), model));
 }

@@ -166,6 +166,10 @@ std::vector<Setting> landmark_settings() {
              "Where the search of a shape model starts. Set eyes for single pictures of tilted "
              "heads, tracker for video.",
              FIELD(start), start_type(), kReady),
+      number("threads", "Threads",
+             "Threads that share a shape model's search on the CPU; 0 is one a processor. Set 1 to "
+             "leave processors to others.",
+             FIELD(threads), 0, 1024, kReady),
       number("samples", "Samples",
              "Boxes for each face; the element averages their landmarks. Raise it for steadier "
              "landmarks, lower it to save time.",

@@ -36,9 +36,9 @@ inline LandmarkSchemeRef scheme_of(const LandmarkModel& model) {
 using LandmarkFinderResult = Result<std::unique_ptr<LandmarkFinder>>;
 LandmarkFinderResult make_forest_finder(std::shared_ptr<const ForestModel> model, int iterations,
                                         const StopFlag& stop);
-/// Iterations, samples, box maps and rolls are the forest's: it does without. `start` as long as it
-/// lives.
-LandmarkFinderResult make_shape_finder(const LandmarkModel& model, LandmarkStart start,
+/// Iterations, samples, box maps and rolls are the forest's: it does without. `start` and `threads`
+/// as long as it lives.
+LandmarkFinderResult make_shape_finder(const LandmarkModel& model, LandmarkStart start, int threads,
                                        const StopFlag& stop);
 
 }  // namespace cuface::gst

@@ -60,10 +60,11 @@ class ShapeFinder final : public LandmarkFinder {
 
 }  // namespace
 
-LandmarkFinderResult make_shape_finder(const LandmarkModel& model, LandmarkStart start,
+LandmarkFinderResult make_shape_finder(const LandmarkModel& model, LandmarkStart start, int threads,
                                        const StopFlag& stop) {
-  CUFACE_TAKE(searcher,
-              ShapeSearcher::create(Backend::kCpu, model.shape, ShapeArithmetic::kFloat, &stop));
+  if (threads == 0) threads = Workers::processors();
+  CUFACE_TAKE(searcher, ShapeSearcher::create(Backend::kCpu, model.shape, ShapeArithmetic::kFloat,
+                                              &stop, threads));
   std::unique_ptr<EyeStart> eyes;
   if (start == LandmarkStart::kEyes)
     CUFACE_TRY(take(EyeStart::create(model.eyes, *model.shape, stop), eyes));

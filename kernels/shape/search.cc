@@ -16,32 +16,48 @@ namespace {
 
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
+std::vector<std::unique_ptr<HatCosts>> hat_costs(const ShapeModel& model,
+                                                 ShapeArithmetic arithmetic, int count) {
+  std::vector<std::unique_ptr<HatCosts>> out;
+  if (std::ranges::none_of(model.profiles,
+                           [](const ShapeProfile& p) { return p.kind == ProfileKind::kHat; }))
+    return out;
+  for (int i = 0; i < count; ++i) {
+    if (arithmetic == ShapeArithmetic::kFloat)
+      out.push_back(std::make_unique<FloatHat>(model.hat, model.numbers));
+    else
+      out.push_back(std::make_unique<HatReference>(model.hat, model.numbers));
+  }
+  return out;
+}
+
 }  // namespace
 
-std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic arithmetic) {
-  if (arithmetic == ShapeArithmetic::kFloat) {
-    return std::make_unique<FloatHat>(model.hat, model.numbers);
+std::vector<std::unique_ptr<PatchMatcher>> patch_matchers(const ShapeModel& model,
+                                                          ShapeArithmetic arithmetic, int count) {
+  std::vector<std::unique_ptr<PatchMatcher>> out;
+  std::vector<std::uint32_t> first_numbers;
+  for (const ShapeProfile& p : model.profiles)
+    if (p.kind == ProfileKind::kPatch) first_numbers.push_back(p.first_number);
+  if (first_numbers.empty()) return out;
+  std::shared_ptr<const texture::PatchTable> table;
+  if (arithmetic == ShapeArithmetic::kFloat)
+    table = std::make_shared<texture::PatchTable>(model.patch, model.numbers, first_numbers);
+  for (int i = 0; i < count; ++i) {
+    if (table)
+      out.push_back(std::make_unique<IntegerPatch>(model.patch, table));
+    else
+      out.push_back(std::make_unique<PatchReference>(model.patch, model.numbers));
   }
-  return std::make_unique<HatReference>(model.hat, model.numbers);
+  return out;
 }
 
-std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithmetic arithmetic) {
-  if (model.patch.side == 0) return nullptr;
-  if (arithmetic == ShapeArithmetic::kFloat) {
-    std::vector<std::uint32_t> first_numbers;
-    for (const ShapeProfile& p : model.profiles)
-      if (p.kind == ProfileKind::kPatch) first_numbers.push_back(p.first_number);
-    return std::make_unique<IntegerPatch>(model.patch, model.numbers, first_numbers);
-  }
-  return std::make_unique<PatchReference>(model.patch, model.numbers);
-}
-
-FaceSearch::FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs,
-                       std::unique_ptr<PatchMatcher> patches)
+FaceSearch::FaceSearch(const ShapeModel& model, ShapeArithmetic arithmetic, int threads)
     : model_(model),
-      costs_(std::move(costs)),
+      workers_(std::clamp(threads, 1, model.points)),
+      costs_(hat_costs(model, arithmetic, workers_.count())),
+      patches_(patch_matchers(model, arithmetic, workers_.count())),
       constraint_(model),
-      patches_(std::move(patches)),
       before_(size_of(model.points)),
       level_before_(size_of(model.points)),
       matches_(size_of(model.points)),
@@ -60,17 +76,22 @@ void FaceSearch::start_level(int level) {
   constraint_.start_level(level);
   const auto on_level =
       model_.profiles.subspan(size_of(level * model_.points), size_of(model_.points));
+  const ImageView<const std::uint8_t> picture = pyramid_.level(level);
   bool has_hats = false, has_patches = false, has_edges = false;
   for (const ShapeProfile& p : on_level) {
     has_hats |= p.kind == ProfileKind::kHat;
     has_patches |= p.kind == ProfileKind::kPatch;
     has_edges |= p.kind == ProfileKind::kPatch && model_.numbers[p.first_number + 1] > 0;
   }
-  if (has_hats) costs_->set_picture(pyramid_.level(level), model_.hat.patch_at(level));
-  if (has_patches) patches_->set_picture(pyramid_.level(level), has_edges);
+  for (const auto& costs : costs_)
+    if (has_hats) costs->set_picture(picture, model_.hat.patch_at(level));
+  const int strongest = has_edges ? strongest_edge(picture) : 0;
+  for (const auto& patches : patches_)
+    if (has_patches) patches->set_picture(picture, strongest);
 }
 
-TextureMatch FaceSearch::suggest(std::span<const ShapePoint> shape, int i, ShapePoint& to) {
+TextureMatch FaceSearch::suggest(std::span<const ShapePoint> shape, int i, ShapePoint& to,
+                                 int worker) {
   const ShapePoint& from = shape[size_of(i)];
   const ShapeProfile& profile = model_.profile(level_, i);
   TextureMatch match;
@@ -85,10 +106,12 @@ TextureMatch FaceSearch::suggest(std::span<const ShapePoint> shape, int i, Shape
     return match;
   }
   if (profile.kind == ProfileKind::kHat) {
-    match = match_hat(from, model_.hat,
-                      [&](int x, int y) { return costs_->cost(x, y, profile.first_number); });
+    match =
+        match_hat(from, model_.hat, [&costs = *costs_[size_of(worker)], &profile](int x, int y) {
+          return costs.cost(x, y, profile.first_number);
+        });
   } else {
-    match = patches_->match(from, profile.first_number);
+    match = patches_[size_of(worker)]->match(from, profile.first_number);
   }
   to = {from.x + match.dx, from.y + match.dy};
   return match;
@@ -96,10 +119,10 @@ TextureMatch FaceSearch::suggest(std::span<const ShapePoint> shape, int i, Shape
 
 void FaceSearch::suggest(std::span<ShapePoint> points, std::span<TextureMatch> matches) {
   std::copy(points.begin(), points.end(), before_.begin());
-  for (int i = 0; i < model_.points; ++i) {
-    const TextureMatch match = suggest(before_, i, points[size_of(i)]);
+  workers_.run(model_.points, [&](int i, int worker) {
+    const TextureMatch match = suggest(before_, i, points[size_of(i)], worker);
     if (!matches.empty()) matches[size_of(i)] = match;
-  }
+  });
 }
 
 bool FaceSearch::is_at_rest(std::span<const ShapePoint> points,
@@ -168,11 +191,10 @@ namespace {
 class CpuShapeSearcher final : public ShapeSearcher {
  public:
   CpuShapeSearcher(std::shared_ptr<const ShapeModel> model, ShapeArithmetic arithmetic,
-                   const StopFlag* stop)
+                   const StopFlag* stop, int threads)
       : model_(std::move(model)),
         stop_(stop),
-        search_(*model_, shape::hat_costs(*model_, arithmetic),
-                shape::patch_matcher(*model_, arithmetic)),
+        search_(*model_, arithmetic, threads),
         points_(static_cast<std::size_t>(model_->points)),
         unusual_(model_->usual_costs.size()) {
     if (has_confidences()) scores_ = shape::score_matrix(model_->score_parts, model_->mean_shape);
@@ -260,19 +282,19 @@ class CpuShapeSearcher final : public ShapeSearcher {
 
 Result<std::unique_ptr<ShapeSearcher>> ShapeSearcher::create(
     Backend backend, std::shared_ptr<const ShapeModel> model, ShapeArithmetic arithmetic,
-    const StopFlag* stop) {
+    const StopFlag* stop, int threads) {
   if (!model) return Status(StatusCode::kInvalidArgument, "shape: no model");
   if (backend == Backend::kCuda) {
     return Status(StatusCode::kUnsupported,
                   "shape models are searched for in device memory by cuda::ShapeSearcher");
   }
   CUFACE_TRY(simd::status());
-  return guarded("planning the search for landmarks",
-                 [&]() -> Result<std::unique_ptr<ShapeSearcher>> {
-                   CUFACE_TRY(validate(*model));
-                   return std::unique_ptr<ShapeSearcher>(
-                       std::make_unique<CpuShapeSearcher>(std::move(model), arithmetic, stop));
-                 });
+  return guarded(
+      "planning the search for landmarks", [&]() -> Result<std::unique_ptr<ShapeSearcher>> {
+        CUFACE_TRY(validate(*model));
+        return std::unique_ptr<ShapeSearcher>(
+            std::make_unique<CpuShapeSearcher>(std::move(model), arithmetic, stop, threads));
+      });
 }
 
 }  // namespace cuface

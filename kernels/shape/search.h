@@ -8,6 +8,7 @@
 #include "kernels/common/backend.h"
 #include "kernels/common/geometry.h"
 #include "kernels/common/stop_flag.h"
+#include "kernels/common/workers.h"
 #include "kernels/shape/shape_model.h"
 #include "kernels/shape/steps.h"
 
@@ -22,17 +23,16 @@ enum class ShapeArithmetic {
 
 namespace shape {
 
-/// Of a model, which outlives it.
-std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic arithmetic);
-std::unique_ptr<PatchMatcher> patch_matcher(const ShapeModel& model, ShapeArithmetic arithmetic);
+/// Of a model, which outlives them: one for each of so many threads; none where it has no patches.
+std::vector<std::unique_ptr<PatchMatcher>> patch_matchers(const ShapeModel& model,
+                                                          ShapeArithmetic arithmetic, int count);
 
 /// One face's search, whole or step by step. One thread at a time.
 class FaceSearch {
  public:
-  /// The model outlives it. HAT descriptors are `costs`' business, patches those of `patches`; each
-  /// may be null where the model has none.
-  FaceSearch(const ShapeModel& model, std::unique_ptr<HatCosts> costs,
-             std::unique_ptr<PatchMatcher> patches = nullptr);
+  /// The model outlives it. At most so many threads look for points, each for one at a time; no bit
+  /// depends on it.
+  FaceSearch(const ShapeModel& model, ShapeArithmetic arithmetic, int threads = 1);
 
   /// Moves `points`, in pixels of `part`, from where they start to where the face's landmarks are.
   /// kInvalidArgument, and `points` untouched: a start of less than a pixel, or one that
@@ -52,22 +52,26 @@ class FaceSearch {
   void start_level(int level);
   /// Moves each point to where its texture fits best. No `matches`: they are not told.
   void suggest(std::span<ShapePoint> points, std::span<TextureMatch> matches = {});
-  /// The same of one; `shape` are all as they were.
-  TextureMatch suggest(std::span<const ShapePoint> shape, int point, ShapePoint& to);
+  /// The same of one, by one of the workers; `shape` are all as they were.
+  TextureMatch suggest(std::span<const ShapePoint> shape, int point, ShapePoint& to,
+                       int worker = 0);
   Constraint& constraint() { return constraint_; }
+  /// Of the level's HAT descriptors; null where the model has none.
+  HatCosts* hats() { return costs_.empty() ? nullptr : costs_.front().get(); }
   /// What a picture is scaled by for a search from this start.
   double factor(std::span<const ShapePoint> start) const;
 
  private:
   const ShapeModel& model_;
-  std::unique_ptr<HatCosts> costs_;
+  Workers workers_;
+  std::vector<std::unique_ptr<HatCosts>> costs_;  ///< a worker's each, as patches_
+  std::vector<std::unique_ptr<PatchMatcher>> patches_;
   Constraint constraint_;
   Pyramid pyramid_;
   bool is_at_rest(std::span<const ShapePoint> points, std::span<const ShapePoint> before) const;
   void constrain(std::span<ShapePoint> points);
   Status refit(std::span<ShapePoint> points, const StopFlag* stop);
 
-  std::unique_ptr<PatchMatcher> patches_;
   int level_ = 0, iterations_ = 0, refitted_ = 0;
   std::vector<ShapePoint> before_, level_before_;
   std::vector<TextureMatch> matches_;
@@ -80,10 +84,12 @@ class FaceSearch {
 class ShapeSearcher {
  public:
   /// kInvalidArgument: no model; kCorrupt: one that validate() refuses; kUnsupported: kCuda,
-  /// which is cuda::ShapeSearcher's (cuda/searcher.h); kOutOfMemory.
+  /// which is cuda::ShapeSearcher's (cuda/searcher.h); kOutOfMemory. At most `threads` look for
+  /// points.
   static Result<std::unique_ptr<ShapeSearcher>> create(
       Backend backend, std::shared_ptr<const ShapeModel> model,
-      ShapeArithmetic arithmetic = ShapeArithmetic::kFloat, const StopFlag* stop = nullptr);
+      ShapeArithmetic arithmetic = ShapeArithmetic::kFloat, const StopFlag* stop = nullptr,
+      int threads = 1);
   virtual ~ShapeSearcher() = default;
 
   /// `boxes` in pixels of `luma` (edges), as OpenCV's frontal cascades give them. `out` holds

@@ -125,9 +125,7 @@ class Folds {
       if (fold_of(face) == fold && !is_mirrored(face) && is_whole(face)) wanted.push_back(face);
     std::vector<std::unique_ptr<shape::FaceSearch>> searches;
     for (int i = 0; i < workers_.count(); ++i)
-      searches.push_back(std::make_unique<shape::FaceSearch>(
-          model, shape::hat_costs(model, ShapeArithmetic::kFloat),
-          shape::patch_matcher(model, ShapeArithmetic::kFloat)));
+      searches.push_back(std::make_unique<shape::FaceSearch>(model, ShapeArithmetic::kFloat));
     std::vector<std::vector<shape::SearchedFace>> found(wanted.size());
     std::vector<Status> status(wanted.size());
     workers_.run(static_cast<int>(wanted.size()), [&](int i, int worker) {

@@ -26,7 +26,7 @@ DisplacedSamples PatchSampler::sample(const ShapeFaces& faces, std::size_t face,
   FaceOnLevel on_level;
   if (!on_level.make(faces, face, model, level)) return out;
   PatchReference patches(options_.patch, {});
-  patches.set_picture(on_level.picture(), false);
+  patches.set_picture(on_level.picture(), 0);
   const std::span<const ShapePoint> points = on_level.points();
   const std::size_t samples = samples_of_landmark(options_);
   const auto size = static_cast<std::size_t>(options_.patch.size());

@@ -23,7 +23,7 @@ std::vector<double> misses_of(const ShapeFaces& faces, std::size_t face, const S
   constexpr std::size_t kPlaces = 2001;  // in a row, between pixels too
   FaceOnLevel on_level;
   if (!on_level.make(faces, face, model, level)) return {};
-  matcher.set_picture(on_level.picture(), true);
+  matcher.set_picture(on_level.picture(), strongest_edge(on_level.picture()));
   const std::span<const ShapePoint> points = on_level.points();
   std::vector<double> out(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -52,9 +52,7 @@ Result<std::vector<double>> point_weights(const ShapeFaces& faces, const ShapeMo
                                           double inside, int workers, const Each& each) {
   const auto landmarks = static_cast<std::size_t>(faces.landmarks);
   const std::size_t count = faces.boxes.size();
-  std::vector<std::unique_ptr<PatchMatcher>> matchers;
-  for (int i = 0; i < workers; ++i)
-    matchers.push_back(patch_matcher(model, ShapeArithmetic::kFloat));
+  const auto matchers = patch_matchers(model, ShapeArithmetic::kFloat, workers);
   std::vector<double> out(landmarks);
   for (int level = 0; level < model.levels; ++level) {
     const auto used = used_landmarks(faces, model, level, model.patch.side, inside);

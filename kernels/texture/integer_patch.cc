@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "kernels/common/simd.h"
 #include "kernels/texture/cpu/patch_vectors.h"
@@ -124,9 +125,8 @@ const texture::PatchTable::Model& texture::PatchTable::model(std::uint32_t first
                            [](const Model& m, std::uint32_t n) { return m.first_number < n; });
 }
 
-IntegerPatch::IntegerPatch(const PatchRule& rule, std::span<const double> numbers,
-                           std::span<const std::uint32_t> first_numbers)
-    : rule_(rule), across_(rule.across()), table_(rule, numbers, first_numbers) {
+IntegerPatch::IntegerPatch(const PatchRule& rule, std::shared_ptr<const texture::PatchTable> table)
+    : rule_(rule), across_(rule.across()), table_(std::move(table)) {
   const std::size_t size = size_of(2 * texture::patch_pairs(rule.size()));
   const std::size_t places = size_of(across_ * across_), area = size_of(rule.side + 2 * rule.reach);
   pixel_gradients_.resize((area + 1) * (area + 1));
@@ -145,10 +145,9 @@ const std::int16_t* IntegerPatch::patch(int place) const {
   return patches_.data() + size_of(place * 2 * texture::patch_pairs(rule_.size()));
 }
 
-void IntegerPatch::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
+void IntegerPatch::set_picture(ImageView<const std::uint8_t> picture, int strongest) {
   pixels_ = {picture};
-  strongest_ =
-      has_edges ? std::sqrt(static_cast<float>(texture::strongest_sobel_square(pixels_))) : 0;
+  strongest_ = std::sqrt(static_cast<float>(strongest));
 }
 
 void IntegerPatch::make_patches(const texture::BetweenPixels& at) {
@@ -210,7 +209,7 @@ void IntegerPatch::add_block(const Model& model, int b, std::span<const Place> p
   }
   const std::size_t block = model.first_block + size_of(b);
   const bool has_likelihood = rule_.likelihood > 0 && b == 0;
-  texture::add_rows(table_.block(block), texture::patch_pairs(rule_.size()), table_.rows[block],
+  texture::add_rows(table_->block(block), texture::patch_pairs(rule_.size()), table_->rows[block],
                     some_patches_, some_costs_.data(),
                     has_likelihood ? some_unlikelihoods_.data() : nullptr);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -235,7 +234,7 @@ void IntegerPatch::drop_losers(float least, int best, float base) {
 
 TextureMatch IntegerPatch::match(const ShapePoint& point, std::uint32_t first_number) {
   constexpr int kFirstBlocks = 1;  // after which the likeliest place's whole cost is found
-  const Model& m = table_.model(first_number);
+  const Model& m = table_->model(first_number);
   const auto at = texture::BetweenPixels::of(point.x, point.y, rule_.is_bilinear);
   make_patches(at);
   weigh(at, m);

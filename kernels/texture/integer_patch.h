@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -96,11 +97,10 @@ struct PatchTable {
 /// One thread at a time.
 class IntegerPatch final : public PatchMatcher {
  public:
-  /// As PatchTable.
-  IntegerPatch(const PatchRule& rule, std::span<const double> numbers,
-               std::span<const std::uint32_t> first_numbers);
+  /// The table is of the same rule, and shared by those of other threads.
+  IntegerPatch(const PatchRule& rule, std::shared_ptr<const texture::PatchTable> table);
 
-  void set_picture(ImageView<const std::uint8_t> picture, bool has_edges) override;
+  void set_picture(ImageView<const std::uint8_t> picture, int strongest) override;
   TextureMatch match(const ShapePoint& point, std::uint32_t first_number) override;
 
  private:
@@ -120,7 +120,7 @@ class IntegerPatch final : public PatchMatcher {
 
   PatchRule rule_;
   int across_;  // places in a row of the search
-  texture::PatchTable table_;
+  std::shared_ptr<const texture::PatchTable> table_;
   texture::PatchPixels pixels_;
   float strongest_ = 0;  // edge of the picture
   std::vector<std::uint8_t> near_;

@@ -27,10 +27,13 @@ double PatchReference::between(const ShapePoint& point, int dx, int dy, At at) c
   return (1 - below) * first + below * second;
 }
 
-void PatchReference::set_picture(ImageView<const std::uint8_t> picture, bool has_edges) {
+int strongest_edge(ImageView<const std::uint8_t> picture) {
+  return texture::strongest_sobel_square({picture});
+}
+
+void PatchReference::set_picture(ImageView<const std::uint8_t> picture, int strongest) {
   pixels_ = {picture};
-  strongest_ =
-      has_edges ? std::sqrt(static_cast<double>(texture::strongest_sobel_square(pixels_))) : 0;
+  strongest_ = std::sqrt(static_cast<double>(strongest));
 }
 
 void PatchReference::patch(const ShapePoint& point, int dx, int dy, std::span<double> out) const {

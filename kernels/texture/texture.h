@@ -148,13 +148,16 @@ struct PatchModel {
   }
 };
 
+/// The square of the strongest edge of a picture, by Sobel's operator; it reads all of it.
+int strongest_edge(ImageView<const std::uint8_t> picture);
+
 /// Where patches of one picture fit. One thread at a time.
 class PatchMatcher {
  public:
   virtual ~PatchMatcher() = default;
-  /// From now on of this picture, which outlives its use. `has_edges`: some model weighs by edges,
-  /// whose intensity is 1 at the picture's strongest.
-  virtual void set_picture(ImageView<const std::uint8_t> picture, bool has_edges) = 0;
+  /// From now on of this picture, which outlives its use. `strongest`: strongest_edge(), where the
+  /// intensity is 1, or 0 where no model weighs by edges.
+  virtual void set_picture(ImageView<const std::uint8_t> picture, int strongest) = 0;
   /// The offset of the least cost around a point, row by row, the first of equal ones.
   virtual TextureMatch match(const ShapePoint& point, std::uint32_t first_number) = 0;
 };
@@ -165,7 +168,7 @@ class PatchReference final : public PatchMatcher {
   /// `numbers` outlive it.
   PatchReference(const PatchRule& rule, std::span<const double> numbers);
 
-  void set_picture(ImageView<const std::uint8_t> picture, bool has_edges) override;
+  void set_picture(ImageView<const std::uint8_t> picture, int strongest) override;
   TextureMatch match(const ShapePoint& point, std::uint32_t first_number) override;
 
   /// The patch at an offset from a point, by rows: rule.size() numbers. Pixels beyond the picture

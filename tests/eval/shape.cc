@@ -196,8 +196,7 @@ void measure(Program& program) {
   });
   program.add("S3.E4", "patches, one face", kPixels, "", few, of_size);
 
-  shape::FaceSearch in_parts(*model, shape::hat_costs(*model, ShapeArithmetic::kFloat),
-                             shape::patch_matcher(*model, ShapeArithmetic::kFloat));
+  shape::FaceSearch in_parts(*model, ShapeArithmetic::kFloat);
   if (program.wants("S3.E2"))
     program.note("shares", shares(*model, in_parts, framed(face, kLeast)));
   if (program.wants("S3.E3")) {

@@ -190,8 +190,7 @@ int run_shape(bool is_of_thirds, const std::string& path, const std::string& for
   }
   auto searcher = ShapeSearcher::create(Backend::kCpu, weighed);
   if (!searcher.ok()) return fail(searcher.status());
-  shape::FaceSearch search(model, shape::hat_costs(model, ShapeArithmetic::kFloat),
-                           shape::patch_matcher(model, ShapeArithmetic::kFloat));
+  shape::FaceSearch search(model, ShapeArithmetic::kFloat);
   const BoxMap map = box_map_for(*forest.value(), "haarcascade_frontalface_alt2");
   std::vector<ShapePoint> points(count);
   std::vector<Point> found(count);

@@ -105,11 +105,6 @@ class Comparison {
  private:
   using Shape = std::vector<ShapePoint>;
 
-  shape::FaceSearch new_search() {
-    auto costs = std::make_unique<HatReference>(model_.hat, model_.numbers);
-    costs_ = costs.get();
-    return {model_, std::move(costs)};
-  }
   /// What Stasm's choice costs in our arithmetic; of HAT descriptors.
   Json cost_of(int level, std::size_t point, const ShapePoint& from, const ShapePoint& to) const {
     const ShapeProfile& profile = model_.profile(level, static_cast<int>(point));
@@ -131,8 +126,9 @@ class Comparison {
     Shape start(static_cast<std::size_t>(model_.points));
     for (ShapePoint& p : start) start_file >> p.x >> p.y;
     if (picture.empty() || start_file.fail()) return false;
-    shape::FaceSearch search = new_search();
-    shape::FaceSearch in_float(model_, shape::hat_costs(model_, ShapeArithmetic::kFloat));
+    shape::FaceSearch search(model_, ShapeArithmetic::kDouble);
+    costs_ = search.hats();
+    shape::FaceSearch in_float(model_, ShapeArithmetic::kFloat);
     const double factor = search.factor(start);
     if (!search.set_picture(test::view(picture), factor).ok() ||
         !in_float.set_picture(test::view(picture), factor).ok()) {
@@ -211,10 +207,11 @@ class Comparison {
     Shape end(start.size());
     for (ShapePoint& p : end) trace >> p.x >> p.y;
     if (word != "end" || trace.fail()) return false;
-    shape::FaceSearch in_float(model_, shape::hat_costs(model_, ShapeArithmetic::kFloat));
+    shape::FaceSearch in_float(model_, ShapeArithmetic::kFloat);
     Shape with_floats = start;
     if (!in_float.run(test::view(picture), with_floats).ok()) return false;
-    shape::FaceSearch search = new_search();
+    shape::FaceSearch search(model_, ShapeArithmetic::kDouble);
+    costs_ = search.hats();
     if (!search.run(test::view(picture), start).ok()) return false;
     double largest = 0;
     for (std::size_t p = 0; p < end.size(); ++p) {
@@ -238,7 +235,7 @@ class Comparison {
 
   const ShapeModel& model_;
   const std::string folder_;
-  HatReference* costs_ = nullptr;  // of the newest search
+  HatCosts* costs_ = nullptr;  // of the newest search
   int faces_ = 0, steps_ = 0, points_ = 0, above_ = 0, equal_steps_ = 0, within_ = 0,
       equal_faces_ = 0, float_offsets_ = 0, float_within_ = 0;
   double largest_ = 0, largest_end_ = 0, float_cost_ = 0;
@@ -251,7 +248,7 @@ int time_one(const ShapeModel& model, const std::string& face) {
   std::vector<ShapePoint> start(static_cast<std::size_t>(model.points)), points;
   for (ShapePoint& p : start) start_file >> p.x >> p.y;
   if (picture.empty() || start_file.fail()) return 1;
-  shape::FaceSearch search(model, shape::hat_costs(model, ShapeArithmetic::kFloat));
+  shape::FaceSearch search(model, ShapeArithmetic::kFloat);
   double ms = 0;
   for (int i = 0; i < 2; ++i) {
     points = start;

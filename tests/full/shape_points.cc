@@ -2,8 +2,8 @@
 //
 //   shape_points boxes                          prints a box for each face that people labelled
 //   shape_points find MODEL.cuface BOXES ROW... prints the points found from these boxes
-//   shape_points time MODEL.cuface BOXES ROW... prints the milliseconds of the second search of
-//   each
+//   shape_points time THREADS MODEL.cuface BOXES ROW... prints the milliseconds of the second
+//   search of each
 //   shape_points refits MODEL.cuface BOXES ROW... prints how many times each search moved all
 //   points, and how many points it searched for again
 //   shape_points again N SHARE WHAT MODEL.cuface BOXES ROW... does WHAT where points are searched
@@ -101,7 +101,7 @@ Result<std::shared_ptr<const ShapeModel>> load(const char* path, const Again& ag
     const double by = deviations_below(again.share) / kQuarter;
     for (int i = 0; i < model->points; ++i) {
       const shape::UsualCost& usual = model->usual_costs[static_cast<std::size_t>(i)];
-      limits->push_back(std::max(usual.middle + by * usual.spread, 0.0));
+      limits->push_back(usual.middle + by * usual.spread);
     }
     model->refit_limits = *limits;
   }
@@ -158,8 +158,7 @@ int find(bool timed, const ShapeModel& model, ShapeSearcher& searcher,
 
 /// Of the search that find() does.
 int refits(const ShapeModel& model, const std::vector<Searched>& rows) {
-  shape::FaceSearch search(model, shape::hat_costs(model, ShapeArithmetic::kFloat),
-                           shape::patch_matcher(model, ShapeArithmetic::kFloat));
+  shape::FaceSearch search(model, ShapeArithmetic::kFloat);
   Json out = Json::array();
   std::vector<ShapePoint> points(static_cast<std::size_t>(model.points));
   for (const auto& [row, box] : rows) {
@@ -175,7 +174,7 @@ int refits(const ShapeModel& model, const std::vector<Searched>& rows) {
   return 0;
 }
 
-int run(const std::string& what, const Again& again, std::span<char*> arguments) {
+int run(const std::string& what, const Again& again, int threads, std::span<char*> arguments) {
   const auto model = load(arguments[0], again);
   if (!model.ok()) {
     std::fprintf(stderr, "%s\n", model.status().message().c_str());
@@ -183,7 +182,8 @@ int run(const std::string& what, const Again& again, std::span<char*> arguments)
   }
   const std::vector<Searched> rows = searched(arguments[1], arguments.subspan(2));
   if (what == "refits") return refits(*model.value(), rows);
-  const auto searcher = ShapeSearcher::create(Backend::kCpu, model.value());
+  const auto searcher = ShapeSearcher::create(Backend::kCpu, model.value(), ShapeArithmetic::kFloat,
+                                              nullptr, threads);
   if (!searcher.ok()) {
     std::fprintf(stderr, "%s\n", searcher.status().message().c_str());
     return 1;
@@ -202,9 +202,13 @@ int main(int argc, char** argv) {
   }
   const std::string what = arguments.empty() ? "" : arguments[0];
   if (what == "boxes") return boxes();
-  if ((what == "find" || what == "time" || what == "refits") && arguments.size() > 3)
-    return run(what, again, arguments.subspan(1));
-  std::fprintf(
-      stderr, "usage: shape_points boxes | [again N SHARE] find|time|refits MODEL BOXES ROW ...\n");
+  const bool timed = what == "time";
+  const int threads = timed && arguments.size() > 1 ? std::atoi(arguments[1]) : 1;
+  if (timed && !arguments.empty()) arguments = arguments.subspan(1);
+  if ((what == "find" || timed || what == "refits") && threads > 0 && arguments.size() > 3)
+    return run(what, again, threads, arguments.subspan(1));
+  std::fprintf(stderr,
+               "usage: shape_points boxes | [again N SHARE] find|time THREADS|refits MODEL BOXES "
+               "ROW ...\n");
   return 2;
 }

@@ -138,8 +138,8 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
   const auto shapes = with_confidences(*random_shape_model(3));
   const std::string path = folder.path() + "/shape.cuface";
   ASSERT_TRUE(write_shape_file(*shapes, {}, path).ok());
-  const FacesRead read =
-      faces_after(detect + "! culktrack ! cufacelandmark samples=3 model=" + path, two);
+  const std::string element = detect + "! culktrack ! cufacelandmark samples=3 model=" + path;
+  const FacesRead read = faces_after(element, two);
   ASSERT_EQ(read.faces->faces.size(), 2u);
   ASSERT_EQ(read.faces->landmarks_per_face, 8);
   std::vector<Box> boxes;
@@ -154,6 +154,8 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
                   .ok());
   EXPECT_EQ(read.faces->landmarks, expected);
   EXPECT_EQ(read.faces->landmark_confidences, confidences);
+  for (const char* threads : {" threads=1", " threads=4"})
+    EXPECT_EQ(faces_after(element + threads, two).faces->landmarks, expected) << threads;
   EXPECT_GT(std::set(confidences.begin(), confidences.end()).size(), 4u);
 }
 

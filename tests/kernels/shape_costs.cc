@@ -50,17 +50,19 @@ int costs() {
   const std::vector<ShapeProfile> profiles{{ProfileKind::kPatch, 0}};
   model.profiles = profiles;
   PatchReference reference(rule, numbers);
-  reference.set_picture(picture.view(), settings["edge"] > 0);
-  const auto matcher = shape::patch_matcher(
-      model, settings["float"] != 0 ? ShapeArithmetic::kFloat : ShapeArithmetic::kDouble);
-  matcher->set_picture(picture.view(), settings["edge"] > 0);
+  const int strongest = settings["edge"] > 0 ? strongest_edge(picture.view()) : 0;
+  reference.set_picture(picture.view(), strongest);
+  const auto matchers = shape::patch_matchers(
+      model, settings["float"] != 0 ? ShapeArithmetic::kFloat : ShapeArithmetic::kDouble, 1);
+  PatchMatcher& matcher = *matchers.at(0);
+  matcher.set_picture(picture.view(), strongest);
   std::vector<double> out;
   for (std::size_t i = 0; i < points.size(); i += 2) {
     const ShapePoint point{points[i], points[i + 1]};
     for (int dy = -rule.reach; dy <= rule.reach; dy += rule.step)
       for (int dx = -rule.reach; dx <= rule.reach; dx += rule.step)
         out.push_back(reference.cost(point, dx, dy, 0));
-    const TextureMatch best = matcher->match(point, 0);
+    const TextureMatch best = matcher.match(point, 0);
     for (const double v : {1.0 * best.dx, 1.0 * best.dy, best.cost}) out.push_back(v);
   }
   write(out);

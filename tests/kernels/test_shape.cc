@@ -88,8 +88,7 @@ struct SearchByHand {
   int iterations = 0, searched_again = 0;
 
   void run(const ShapeModel& m, const cv::Mat& picture, std::vector<ShapePoint>& points) {
-    shape::FaceSearch search(m, shape::hat_costs(m, ShapeArithmetic::kDouble),
-                             shape::patch_matcher(m, ShapeArithmetic::kDouble));
+    shape::FaceSearch search(m, ShapeArithmetic::kDouble);
     std::vector<TextureMatch> matches(points.size()), found(points.size());
     // A search is chaotic, so what is rounded must be the same.
     const auto scaled = [&](double by) {
@@ -130,6 +129,25 @@ struct SearchByHand {
   }
 };
 
+TEST(Shape, ThreadsChangeNoBit) {
+  for (const unsigned seed : {3u, 4u}) {
+    const auto model = test::random_shape_model(seed, 21, 3);
+    const cv::Mat picture = test::noise(220, 180, seed);
+    const std::vector<Box> boxes = {{40, 30, 80, 80}, {90, 60, 90, 90}, {-20, 10, 70, 70}};
+    std::vector<Point> alone(boxes.size() * 21), together(alone.size());
+    for (const int threads : {1, 4, 64}) {
+      auto searcher =
+          ShapeSearcher::create(Backend::kCpu, model, ShapeArithmetic::kFloat, nullptr, threads);
+      ASSERT_TRUE(searcher.ok());
+      for (int round = 0; round < 5; ++round) {
+        std::vector<Point>& to = threads == 1 ? alone : together;
+        ASSERT_TRUE(searcher.value()->enqueue(test::view_of(picture), boxes, to).ok());
+        ASSERT_TRUE(threads == 1 || together == alone) << threads;
+      }
+    }
+  }
+}
+
 TEST(Shape, ASearchGoesFromCoarseToFineAndOnceMoreForBadPoints) {
   SearchByHand by_hand;
   int refitted = 0, iterations = 0;
@@ -144,8 +162,7 @@ TEST(Shape, ASearchGoesFromCoarseToFineAndOnceMoreForBadPoints) {
     const cv::Mat picture = test::noise(160, 140, seed);
     std::vector<ShapePoint> start(8), points, expected;
     shape::start_shape(m, {40, 30, 80, 80}, start);
-    shape::FaceSearch search(m, shape::hat_costs(m, ShapeArithmetic::kDouble),
-                             shape::patch_matcher(m, ShapeArithmetic::kDouble));
+    shape::FaceSearch search(m, ShapeArithmetic::kDouble);
     // About half of the points cost more than their limits.
     tables.refit_limits.assign(8, 1e300);
     tables.show(m);
@@ -195,8 +212,7 @@ TEST(Shape, StartsAnywhere) {
   ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, out, starts).ok());
   const Rect window = shape::window_of(model->window, boxes[0], 300, 240);
   for (ShapePoint& p : start) p = {p.x - window.x, p.y - window.y};
-  shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
-                           shape::patch_matcher(*model, ShapeArithmetic::kDouble));
+  shape::FaceSearch search(*model, ShapeArithmetic::kDouble);
   ASSERT_TRUE(
       search.run({picture.row(window.y) + window.x, window.w, window.h, picture.stride}, start)
           .ok());
@@ -247,8 +263,7 @@ TEST(Shape, PointsHaveConfidencesByTheCostsAroundThem) {
   ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, out, {}, confidences).ok());
   ASSERT_TRUE(searcher.value()->enqueue(picture, boxes, alone).ok());
   EXPECT_EQ(out, alone) << "confidences change no point";
-  shape::FaceSearch search(*model, shape::hat_costs(*model, ShapeArithmetic::kDouble),
-                           shape::patch_matcher(*model, ShapeArithmetic::kDouble));
+  shape::FaceSearch search(*model, ShapeArithmetic::kDouble);
   const std::vector<Point> mean_shape = mean_points(*model);
   Point centre{};
   for (const Point& p : mean_shape) {

@@ -124,7 +124,7 @@ TEST(ShapePatches, PointsWeighByHowNearASearchFindsThem) {
   shape::FaceOnLevel on_level;
   ASSERT_TRUE(on_level.make(face.faces, 0, model, 0));
   PatchReference patches(model.patch, {});
-  patches.set_picture(on_level.picture(), false);
+  patches.set_picture(on_level.picture(), 0);
   const std::size_t size = 25;
   std::vector<double> numbers, mean(size);
   std::vector<ShapeProfile> profiles;
@@ -294,8 +294,7 @@ TEST(ShapePatches, UsualCostsAreThoseOfModelsOfOtherFaces) {
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     const auto model = train_shape(all.without(fold, kFolds).faces(), options);
     ASSERT_TRUE(model.ok()) << model.status().message();
-    shape::FaceSearch search(*model.value(), nullptr,
-                             shape::patch_matcher(*model.value(), ShapeArithmetic::kFloat));
+    shape::FaceSearch search(*model.value(), ShapeArithmetic::kFloat);
     for (std::size_t face = fold; face < all.of.size(); face += kFolds)
       for (std::size_t i = 0; i < 3; ++i)
         costs[i].push_back(

@@ -264,7 +264,7 @@ struct Patches {
   std::vector<TextureMatch> matches(PatchMatcher& matcher) const {
     std::vector<TextureMatch> found;
     const cv::Mat picture = test::noise(61, 47, 9);
-    matcher.set_picture(test::view_of(picture), true);
+    matcher.set_picture(test::view_of(picture), strongest_edge(test::view_of(picture)));
     for (double y = -8; y < 56; y += 3.3) {
       for (double x = -9; x < 70; x += 3.7) {
         for (const std::uint32_t first : first_numbers)
@@ -274,7 +274,7 @@ struct Patches {
     return found;
   }
   std::vector<TextureMatch> in_integers() const {
-    IntegerPatch matcher(rule, numbers, first_numbers);
+    IntegerPatch matcher(rule, std::make_shared<texture::PatchTable>(rule, numbers, first_numbers));
     return matches(matcher);
   }
 };
@@ -314,7 +314,7 @@ TEST(Texture, IntegerPatchesAreKeptOnce) {
   const Patches& patches = kPatches[0];
   const std::vector<std::uint32_t> same(1000, 0);
   const std::size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
-  const IntegerPatch matcher(patches.rule, patches.numbers, same);
+  const texture::PatchTable table(patches.rule, patches.numbers, same);
   EXPECT_LT(mallinfo2().uordblks + mallinfo2().hblkhd - before, std::size_t{10} << 20);
 }
 

@@ -190,8 +190,7 @@ class ShapePair : public testing::Test {
     }
     for (ShapePoint& p : found) p = {p.x - window.x, p.y - window.y};
     const std::vector<ShapePoint> before = found;
-    shape::FaceSearch search(model, shape::hat_costs(model, ShapeArithmetic::kFloat),
-                             shape::patch_matcher(model, ShapeArithmetic::kFloat));
+    shape::FaceSearch search(model, ShapeArithmetic::kFloat);
     const bool is_searched =
         has_room && window.w > 0 && window.h > 0 &&
         search.run({luma.row(window.y) + window.x, window.w, window.h, luma.stride}, found).ok();
