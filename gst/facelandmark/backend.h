@@ -22,7 +22,7 @@ enum class LandmarkStart { kBox, kTracker, kEyes };
 struct LandmarkSettings : FaceSettings {
   LandmarkStart start = LandmarkStart::kBox;
   int iterations = 0;
-  int threads = 0;  ///< of a shape model's search on the CPU; 0: as many as there are processors
+  int threads = 0;  ///< of a search of patches on the CPU; 0: as many as there are processors
   int samples = 4;
   float inertia = 0.8f;  ///< 0 = off
   float smooth = 0;      ///< 0 = off

@@ -167,7 +167,7 @@ std::vector<Setting> landmark_settings() {
              "heads, tracker for video.",
              FIELD(start), start_type(), kReady),
       number("threads", "Threads",
-             "Threads that share a shape model's search on the CPU; 0 is one a processor. Set 1 to "
+             "Threads that share the search of patches on the CPU; 0 is one a processor. Set 1 to "
              "leave processors to others.",
              FIELD(threads), 0, 1024, kReady),
       number("samples", "Samples",

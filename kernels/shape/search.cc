@@ -16,19 +16,22 @@ namespace {
 
 std::size_t size_of(int n) { return static_cast<std::size_t>(n); }
 
-std::vector<std::unique_ptr<HatCosts>> hat_costs(const ShapeModel& model,
-                                                 ShapeArithmetic arithmetic, int count) {
-  std::vector<std::unique_ptr<HatCosts>> out;
-  if (std::ranges::none_of(model.profiles,
-                           [](const ShapeProfile& p) { return p.kind == ProfileKind::kHat; }))
-    return out;
-  for (int i = 0; i < count; ++i) {
-    if (arithmetic == ShapeArithmetic::kFloat)
-      out.push_back(std::make_unique<FloatHat>(model.hat, model.numbers));
-    else
-      out.push_back(std::make_unique<HatReference>(model.hat, model.numbers));
-  }
-  return out;
+bool has(const ShapeModel& model, ProfileKind kind) {
+  return std::ranges::any_of(model.profiles,
+                             [kind](const ShapeProfile& p) { return p.kind == kind; });
+}
+
+std::unique_ptr<HatCosts> hat_costs(const ShapeModel& model, ShapeArithmetic arithmetic) {
+  if (!has(model, ProfileKind::kHat)) return nullptr;
+  if (arithmetic == ShapeArithmetic::kFloat)
+    return std::make_unique<FloatHat>(model.hat, model.numbers);
+  return std::make_unique<HatReference>(model.hat, model.numbers);
+}
+
+/// What HAT descriptors remember would be each thread's own: two need as long as one does.
+int useful_threads(const ShapeModel& model, int threads) {
+  if (!has(model, ProfileKind::kPatch) || has(model, ProfileKind::kHat)) return 1;
+  return std::clamp(threads, 1, model.points);
 }
 
 }  // namespace
@@ -54,8 +57,8 @@ std::vector<std::unique_ptr<PatchMatcher>> patch_matchers(const ShapeModel& mode
 
 FaceSearch::FaceSearch(const ShapeModel& model, ShapeArithmetic arithmetic, int threads)
     : model_(model),
-      workers_(std::clamp(threads, 1, model.points)),
-      costs_(hat_costs(model, arithmetic, workers_.count())),
+      workers_(useful_threads(model, threads)),
+      costs_(hat_costs(model, arithmetic)),
       patches_(patch_matchers(model, arithmetic, workers_.count())),
       constraint_(model),
       before_(size_of(model.points)),
@@ -83,8 +86,7 @@ void FaceSearch::start_level(int level) {
     has_patches |= p.kind == ProfileKind::kPatch;
     has_edges |= p.kind == ProfileKind::kPatch && model_.numbers[p.first_number + 1] > 0;
   }
-  for (const auto& costs : costs_)
-    if (has_hats) costs->set_picture(picture, model_.hat.patch_at(level));
+  if (has_hats) costs_->set_picture(picture, model_.hat.patch_at(level));
   const int strongest = has_edges ? strongest_edge(picture) : 0;
   for (const auto& patches : patches_)
     if (has_patches) patches->set_picture(picture, strongest);
@@ -106,10 +108,8 @@ TextureMatch FaceSearch::suggest(std::span<const ShapePoint> shape, int i, Shape
     return match;
   }
   if (profile.kind == ProfileKind::kHat) {
-    match =
-        match_hat(from, model_.hat, [&costs = *costs_[size_of(worker)], &profile](int x, int y) {
-          return costs.cost(x, y, profile.first_number);
-        });
+    match = match_hat(from, model_.hat,
+                      [&](int x, int y) { return costs_->cost(x, y, profile.first_number); });
   } else {
     match = patches_[size_of(worker)]->match(from, profile.first_number);
   }

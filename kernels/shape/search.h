@@ -30,8 +30,8 @@ std::vector<std::unique_ptr<PatchMatcher>> patch_matchers(const ShapeModel& mode
 /// One face's search, whole or step by step. One thread at a time.
 class FaceSearch {
  public:
-  /// The model outlives it. At most so many threads look for points, each for one at a time; no bit
-  /// depends on it.
+  /// The model outlives it. At most so many threads look for points, each for one at a time, where
+  /// all have patches or lines; no bit depends on it.
   FaceSearch(const ShapeModel& model, ShapeArithmetic arithmetic, int threads = 1);
 
   /// Moves `points`, in pixels of `part`, from where they start to where the face's landmarks are.
@@ -57,15 +57,15 @@ class FaceSearch {
                        int worker = 0);
   Constraint& constraint() { return constraint_; }
   /// Of the level's HAT descriptors; null where the model has none.
-  HatCosts* hats() { return costs_.empty() ? nullptr : costs_.front().get(); }
+  HatCosts* hats() { return costs_.get(); }
   /// What a picture is scaled by for a search from this start.
   double factor(std::span<const ShapePoint> start) const;
 
  private:
   const ShapeModel& model_;
   Workers workers_;
-  std::vector<std::unique_ptr<HatCosts>> costs_;  ///< a worker's each, as patches_
-  std::vector<std::unique_ptr<PatchMatcher>> patches_;
+  std::unique_ptr<HatCosts> costs_;
+  std::vector<std::unique_ptr<PatchMatcher>> patches_;  ///< a worker's each
   Constraint constraint_;
   Pyramid pyramid_;
   bool is_at_rest(std::span<const ShapePoint> points, std::span<const ShapePoint> before) const;
