@@ -87,7 +87,7 @@ void FaceSearch::start_level(int level) {
     has_edges |= p.kind == ProfileKind::kPatch && model_.numbers[p.first_number + 1] > 0;
   }
   if (has_hats) costs_->set_picture(picture, model_.hat.patch_at(level));
-  const int strongest = has_edges ? strongest_edge(picture) : 0;
+  const int strongest = has_edges ? texture::strongest_sobel_square({picture}) : 0;
   for (const auto& patches : patches_)
     if (has_patches) patches->set_picture(picture, strongest);
 }

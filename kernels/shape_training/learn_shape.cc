@@ -122,7 +122,8 @@ class Training {
     const ImageView<const std::uint8_t> picture = on_level.picture();
     const std::span<const ShapePoint> points = on_level.points();
     PatchReference patches(options_.patch, {});
-    patches.set_picture(picture, options_.edge > 0 ? strongest_edge(picture) : 0);
+    patches.set_picture(picture,
+                        options_.edge > 0 ? texture::strongest_sobel_square({picture}) : 0);
     const std::vector<ShapeNeighbours> near = neighbours_of(faces_.landmarks);
     std::vector<double> values(size_);
     for (std::size_t i = 0; i < landmarks_; ++i) {

@@ -23,7 +23,7 @@ std::vector<double> misses_of(const ShapeFaces& faces, std::size_t face, const S
   constexpr std::size_t kPlaces = 2001;  // in a row, between pixels too
   FaceOnLevel on_level;
   if (!on_level.make(faces, face, model, level)) return {};
-  matcher.set_picture(on_level.picture(), strongest_edge(on_level.picture()));
+  matcher.set_picture(on_level.picture(), texture::strongest_sobel_square({on_level.picture()}));
   const std::span<const ShapePoint> points = on_level.points();
   std::vector<double> out(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {

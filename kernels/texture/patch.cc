@@ -27,10 +27,6 @@ double PatchReference::between(const ShapePoint& point, int dx, int dy, At at) c
   return (1 - below) * first + below * second;
 }
 
-int strongest_edge(ImageView<const std::uint8_t> picture) {
-  return texture::strongest_sobel_square({picture});
-}
-
 void PatchReference::set_picture(ImageView<const std::uint8_t> picture, int strongest) {
   pixels_ = {picture};
   strongest_ = std::sqrt(static_cast<double>(strongest));

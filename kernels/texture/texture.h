@@ -148,15 +148,13 @@ struct PatchModel {
   }
 };
 
-/// The square of the strongest edge of a picture, by Sobel's operator; it reads all of it.
-int strongest_edge(ImageView<const std::uint8_t> picture);
-
 /// Where patches of one picture fit. One thread at a time.
 class PatchMatcher {
  public:
   virtual ~PatchMatcher() = default;
-  /// From now on of this picture, which outlives its use. `strongest`: strongest_edge(), where the
-  /// intensity is 1, or 0 where no model weighs by edges.
+  /// From now on of this picture, which outlives its use. `strongest`:
+  /// texture::strongest_sobel_square(), where the intensity is 1, or 0 where no model weighs by
+  /// edges.
   virtual void set_picture(ImageView<const std::uint8_t> picture, int strongest) = 0;
   /// The offset of the least cost around a point, row by row, the first of equal ones.
   virtual TextureMatch match(const ShapePoint& point, std::uint32_t first_number) = 0;

@@ -126,9 +126,9 @@ def test_no_fold_chooses_refits():
     for scores, name in zip(found["scores_of_the_choices"], found["chosen"], strict=True):
         assert scores[name] == min(scores.values()) and name == "none"
     assert found["as_chosen"]["all_68_points"] == found["shares"]["none"]["all_68_points"]
-    for share, percent in (("0.95", 7), ("1", 2)):
+    for share, percent, points in (("0.95", 7, 10), ("1", 2, 4)):
         more = (found["shares"][share]["all_68_points"]["mean_percent_cut_at_10"] / found["shares"]["none"]["all_68_points"]["mean_percent_cut_at_10"])
-        assert round(100 * (more - 1)) == percent and found["shares"][share]["points_searched_again_a_face"] > 3
+        assert round(100 * (more - 1)) == percent and found["shares"][share]["points_searched_again_a_face"] > points
 
 
 def test_no_photograph_is_in_two_folds():

@@ -159,6 +159,20 @@ TEST_F(LandmarkElement, TheModelFileDecidesTheEngine) {
   EXPECT_GT(std::set(confidences.begin(), confidences.end()).size(), 4u);
 }
 
+TEST_F(LandmarkElement, ThreadsOfPatchesFindTheSameLandmarks) {
+  const auto patches = random_patches(3, 8, 2);
+  const std::string path = folder.path() + "/patches.cuface";
+  ASSERT_TRUE(write_shape_file(*patches, {}, path).ok());
+  const auto landmarks = [&](const std::string& threads) {
+    return faces_after(detect + "! culktrack ! cufacelandmark model=" + path + threads, two)
+        .faces->landmarks;
+  };
+  const std::vector<Point> alone = landmarks(" threads=1");
+  EXPECT_EQ(alone.size(), 16u);
+  EXPECT_EQ(landmarks(" threads=4"), alone);
+  EXPECT_EQ(landmarks(""), alone);
+}
+
 TEST_F(LandmarkElement, ShapeModelsStartAtTheEyesOrWhereTheTrackerIs) {
   const std::string path = folder.path() + "/shape.cuface";
   ASSERT_TRUE(write_shape_file(*random_shape_model_with_eyes(3), {}, path).ok());

@@ -50,7 +50,8 @@ int costs() {
   const std::vector<ShapeProfile> profiles{{ProfileKind::kPatch, 0}};
   model.profiles = profiles;
   PatchReference reference(rule, numbers);
-  const int strongest = settings["edge"] > 0 ? strongest_edge(picture.view()) : 0;
+  const int strongest =
+      settings["edge"] > 0 ? texture::strongest_sobel_square({picture.view()}) : 0;
   reference.set_picture(picture.view(), strongest);
   const auto matchers = shape::patch_matchers(
       model, settings["float"] != 0 ? ShapeArithmetic::kFloat : ShapeArithmetic::kDouble, 1);

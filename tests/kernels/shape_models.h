@@ -115,7 +115,20 @@ inline std::shared_ptr<const ShapeModel> random_shape_model(unsigned seed, int p
   return model;
 }
 
-/// The same with eyes among its eight points on a circle, at the upper left and right.
+/// Of patches alone: the third and the seventh point's, in turns.
+inline std::shared_ptr<const ShapeModel> random_patches(unsigned seed, int points, int levels) {
+  auto tables = std::make_shared<ShapeTables>();
+  auto model = std::make_shared<ShapeModel>();
+  random_shape(*model, *tables, seed, points, levels);
+  const auto count = static_cast<std::size_t>(points);
+  for (std::size_t i = 0; i < tables->profiles.size(); ++i)
+    tables->profiles[i] = tables->profiles[i / count * count + (i % 3 ? 2 : 6)];
+  tables->show(*model);
+  model->storage = tables;
+  return model;
+}
+
+/// random_shape_model() with eyes among its eight points on a circle, at the upper left and right.
 inline std::shared_ptr<const ShapeModel> random_shape_model_with_eyes(unsigned seed) {
   auto model = std::make_shared<ShapeModel>(*random_shape_model(seed));
   model->scheme.points = model->points;

@@ -264,7 +264,8 @@ struct Patches {
   std::vector<TextureMatch> matches(PatchMatcher& matcher) const {
     std::vector<TextureMatch> found;
     const cv::Mat picture = test::noise(61, 47, 9);
-    matcher.set_picture(test::view_of(picture), strongest_edge(test::view_of(picture)));
+    matcher.set_picture(test::view_of(picture),
+                        texture::strongest_sobel_square({test::view_of(picture)}));
     for (double y = -8; y < 56; y += 3.3) {
       for (double x = -9; x < 70; x += 3.7) {
         for (const std::uint32_t first : first_numbers)
